@@ -136,13 +136,92 @@ def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> 
         function(1, 2)
 
 
-def test_keywords_and_defaults_are_bound_by_python(seen: list[tuple[Any, ...]]) -> None:
+def test_keywords_and_defaults(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
     def scaled(x, by=3, plus=0):
         return x * by + plus
 
-    assert [scaled(2), scaled(2, plus=1), scaled(x=2, by=5), scaled(2, 4, 1)] == [6, 7, 10, 9]
-    assert len(seen) == 3, "only the last call has all by position"
+    assert [scaled(2), scaled(2, plus=1), scaled(x=2, by=5), scaled(2, 4, 1), scaled(2, 4, plus=1)] == [
+        6,
+        7,
+        10,
+        9,
+        9,
+    ]
+    assert len(seen) == 1, "all are of one type"
+    assert scaled(2, by=0.5) == scaled(by=0.5, x=2) == 1.0
+    assert len(seen) == 2
+    name = "".join(["pl", "us"])
+    assert scaled(2, **{name: 2}) == 8, "a name need not be the object that the code has"
+    for wrong in (
+        lambda: scaled(),
+        lambda: scaled(1, x=2),
+        lambda: scaled(1, to=2),
+        lambda: scaled(1, 2, 3, 4),
+    ):
+        with pytest.raises(weft.errors.SignatureError):
+            wrong()
+
+
+def test_parameters_that_do_not_come_by_position(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def scaled(x, *, by=3):
+        return x * by
+
+    @weft.jit
+    def filled(a, value=None, count=(1, 2.5)):
+        return count[1] if value is None else value * a
+
+    assert [scaled(2), scaled(2, by=4), scaled(2)] == [6, 8, 6]
+    assert len(seen) == 3
+    assert [filled(2), filled(2), filled(2, 3), filled(2, count=(7, 0.5))] == [2.5, 2.5, 6, 0.5]
+    assert len(seen) == 5
+
+
+def test_tuples_of_arguments(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def total(pair, last):
+        return pair[0] + 10 * pair[1] + 100 * last
+
+    @weft.jit
+    def nested(p):
+        return p[0][0] + 10 * p[0][1][0] + 100 * p[1][0]
+
+    @weft.jit
+    def nothing(p, x):
+        return len(p) + x
+
+    a = np.array([7.0])
+    for _ in range(2):
+        seen.clear()
+        assert total((1, 2), 3) == 321 and total((1.5, 2), 3) == 321.5 and total(last=3, pair=(1, 2.5)) == 326
+        assert nested(((1, (2,)), a)) == 721 and nested(((1, a), (3,))) == 371
+        assert nothing((), 1) == 1 and nothing((1, 2), 1) == 3 and nothing((a, (a, 1)), 1) == 3
+    assert not seen
+    with pytest.raises(weft.errors.ArgumentError, match=r"does not fit|int64"):
+        total((1, 1 << 70), 3)
+    many = (1,) * 100
+    assert nothing(many, 1) == nothing(many, 1) == 101
+
+
+def test_tuples_of_results(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def pair(x, y):
+        return x, y, x > y, 3
+
+    @weft.jit
+    def nested(x):
+        return x, (x, 1)
+
+    @weft.jit
+    def none(x):
+        return ()
+
+    for x, y in ((1, 2.5), (np.float32(0.5), np.uint8(200)), (np.int8(-3), True)):
+        first, again = pair(x, y), pair(x, y)
+        assert first == again == (x, y, x > y, 3) and list(map(type, first)) == list(map(type, again))
+    assert len(seen) == 3
+    assert nested(2) == nested(2) == (2, (2, 1)) and none(1) == none(1) == ()
 
 
 def test_none_is_given_and_returned() -> None:

@@ -60,6 +60,7 @@ class ConfiguredKernel:
     """A kernel with a grid; calling it launches, and returns when the kernel is done."""
 
     __slots__ = ("_records", "_table", "_tries", "kernel", "shape")
+    _parameters = 0
 
     def __init__(self, kernel: Configurable, shape: LaunchShape) -> None:
         self.kernel = kernel

@@ -6,6 +6,7 @@ other, and without a parallel loop it runs as it is written.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 from collections.abc import Sequence, Set
@@ -28,7 +29,7 @@ from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
-from weft.runtime.dispatch import calls
+from weft.runtime.dispatch import calls, parameter_words
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -193,6 +194,10 @@ class JitFunction(Portable):
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
         code = function.__code__
         self._table = 0
+        self._defaults = function.__defaults__
+        self._words = parameter_words(function)
+        self._parameters = 0 if self._words is None else ctypes.addressof(self._words)
+        self._signature: inspect.Signature | None = None
         self._by_record: dict[int, CompiledFunction] = {}
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
@@ -298,8 +303,10 @@ class JitFunction(Portable):
 
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""
+        if self._signature is None:
+            self._signature = inspect.signature(self.py_func, follow_wrapped=False)
         try:
-            bound = inspect.signature(self.py_func, follow_wrapped=False).bind(*args, **keywords)
+            bound = self._signature.bind(*args, **keywords)
         except TypeError as error:
             raise SignatureError(f"{self.py_func.__name__}(): {error}") from None
         bound.apply_defaults()

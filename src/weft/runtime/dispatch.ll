@@ -2,7 +2,7 @@
 
 @weft_callers = external global [3 x i64]
 @weft_pool_ready = external global i64
-@weft_names = external global [3 x ptr]
+@weft_names = external global [4 x ptr]
 @weft_parallel_settings = external global [2 x i64]
 @weft_arenas = external global [${ARENA_SETS} x [4 x i64]]
 @weft_pool_launch = external global i8
@@ -24,6 +24,9 @@ declare void @PyErr_SetString(ptr, ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare i64 @PyTuple_Size(ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 declare ptr @PyLong_FromVoidPtr(ptr)
 declare ptr @PyBytes_FromStringAndSize(ptr, i64)
@@ -32,9 +35,46 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare ptr @weft_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @weft_set_base(ptr, ptr)
 @weft_array_type = external global i8
+@weft_tuple_type = external global i8
 declare void @free(ptr)
 declare i32 @weft_interrupt_enter(ptr, ptr, ptr)
 declare i32 @weft_interrupt_alone(ptr, ptr, ptr)
+
+; The object of a result that is a number or None, of so many bits less than 64.
+define internal ptr @object(i64 %kind, i64 %spare, ptr %memory) {
+entry:
+  %word = load i64, ptr %memory
+  %upper = shl i64 %word, %spare
+  switch i64 %kind, label %nothing [ i64 1, label %double
+    i64 2, label %single
+    i64 3, label %boolean
+    i64 4, label %signed
+    i64 5, label %unsigned ]
+nothing:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+double:
+  %float = load double, ptr %memory
+  %as.float = call ptr @PyFloat_FromDouble(double %float)
+  ret ptr %as.float
+single:
+  %short = load float, ptr %memory
+  %long = fpext float %short to double
+  %as.single = call ptr @PyFloat_FromDouble(double %long)
+  ret ptr %as.single
+boolean:
+  %byte = lshr i64 %upper, %spare
+  %as.boolean = call ptr @PyBool_FromLong(i64 %byte)
+  ret ptr %as.boolean
+signed:
+  %number.signed = ashr i64 %upper, %spare
+  %as.signed = call ptr @PyLong_FromLongLong(i64 %number.signed)
+  ret ptr %as.signed
+unsigned:
+  %number.unsigned = lshr i64 %upper, %spare
+  %as.unsigned = call ptr @PyLong_FromUnsignedLongLong(i64 %number.unsigned)
+  ret ptr %as.unsigned
+}
 
 ; A method of Python's: the object, its arguments, how many come by position, and the names of the others.
 define ptr @weft_dispatch(ptr %self, ptr %args, i64 %count, ptr %keywords) {
@@ -47,11 +87,12 @@ entry:
   %job = alloca [5 x i64], align 16
   %launch = alloca [10 x i64], align 16
   %errors = alloca [${ERROR_WORDS} x i64], align 16
+  %bound = alloca [${SLOTS} x ptr], align 16
+  %flat = alloca [${SLOTS} x ptr], align 16
   %positional = icmp eq ptr %keywords, null
   %may = load i64, ptr @weft_callers
   %allowed = icmp ne i64 %may, 0
-  %simply = and i1 %positional, %allowed
-  br i1 %simply, label %thread, label %slow
+  br i1 %allowed, label %thread, label %slow
 thread:
   ; The main thread comes through Python until there is a watch over its launches.
   %here = call i64 @pthread_self()
@@ -72,18 +113,45 @@ table:
 found:
   %first = call ptr @PyLong_AsVoidPtr(ptr %number)
   call void @Py_DecRef(ptr %number)
+  br i1 %positional, label %search, label %parameters
+parameters:
+  ; Arguments by name, fewer than there are parameters, or tuples.
+  %is.bound = phi i1 [ false, %found ], [ %tried.bound, %unknown ]
+  br i1 %is.bound, label %slow, label %bind
+bind:
+  %parameters.name.at = getelementptr ptr, ptr @weft_names, i64 3
+  %parameters.name = load ptr, ptr %parameters.name.at
+  %parameters.number = call ptr @PyObject_GetAttr(ptr %self, ptr %parameters.name)
+  %no.parameters = icmp eq ptr %parameters.number, null
+  br i1 %no.parameters, label %failed, label %described.by
+described.by:
+  %parameters.at = call ptr @PyLong_AsVoidPtr(ptr %parameters.number)
+  call void @Py_DecRef(ptr %parameters.number)
+  %bound.count = call i64 @bind(ptr %parameters.at, ptr %args, i64 %count, ptr %keywords, ptr %bound)
+  %unbound = icmp slt i64 %bound.count, 0
+  br i1 %unbound, label %slow, label %flatten
+flatten:
+  %flat.count = call i64 @flatten(ptr %bound, i64 %bound.count, ptr %flat)
+  %too.long = icmp slt i64 %flat.count, 0
+  br i1 %too.long, label %slow, label %search
+search:
+  %values = phi ptr [ %args, %found ], [ %flat, %flatten ]
+  %values.count = phi i64 [ %count, %found ], [ %flat.count, %flatten ]
+  %tried.bound = phi i1 [ false, %found ], [ true, %flatten ]
   br label %try
+unknown:
+  br label %parameters
 try:
-  %record = phi ptr [ %first, %found ], [ %following, %next ]
+  %record = phi ptr [ %first, %search ], [ %following, %next ]
   %last = icmp eq ptr %record, null
-  br i1 %last, label %slow, label %compare
+  br i1 %last, label %unknown, label %compare
 next:
   %following = load ptr, ptr %record
   br label %try
 compare:
   %wanted.at = getelementptr i64, ptr %record, i64 1
   %wanted = load i64, ptr %wanted.at
-  %as.many = icmp eq i64 %wanted, %count
+  %as.many = icmp eq i64 %wanted, %values.count
   br i1 %as.many, label %arguments, label %next
 arguments:
   %described = getelementptr i64, ptr %record, i64 ${HEADER}
@@ -94,12 +162,12 @@ arguments:
 each:
   %k = phi i64 [ 0, %arguments ], [ %k.next, %taken ]
   %slot = phi i64 [ 0, %arguments ], [ %slot.next, %taken ]
-  %done = icmp eq i64 %k, %count
+  %done = icmp eq i64 %k, %values.count
   br i1 %done, label %restrictions, label %look
 look:
   %begin = mul i64 %k, 6
   %at = getelementptr i64, ptr %described, i64 %begin
-  %object.at = getelementptr ptr, ptr %args, i64 %k
+  %object.at = getelementptr ptr, ptr %values, i64 %k
   %object = load ptr, ptr %object.at
   %type.at = getelementptr i8, ptr %object, i64 8
   %type = load ptr, ptr %type.at
@@ -123,7 +191,13 @@ choose:
     i64 2, label %truth
     i64 3, label %array
     i64 4, label %taken
-    i64 5, label %same ]
+    i64 5, label %same
+    i64 6, label %tuple ]
+tuple:
+  ; Its items come next.
+  %items = call i64 @PyTuple_Size(ptr %object)
+  %as.long = icmp eq i64 %items, %more
+  br i1 %as.long, label %taken, label %next
 same:
   ; One object, for which the code was made.
   %address = ptrtoint ptr %object to i64
@@ -201,12 +275,12 @@ strides:
   br label %taken
 taken:
   %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %behind, %place ],
-                       [ %far, %strides ], [ %slot, %choose ], [ %slot, %same ]
+                       [ %far, %strides ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ]
   %k.next = add i64 %k, 1
   br label %each
 restrictions:
   ; Numbers that the code is made for.
-  %behind.all = mul i64 %count, 6
+  %behind.all = mul i64 %values.count, 6
   %restricted.at = getelementptr i64, ptr %described, i64 %behind.all
   %restricted = load i64, ptr %restricted.at
   br label %restriction
@@ -317,7 +391,7 @@ untied:
 give:
   ret ptr %made
 by.python:
-  %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %args, i64 %count)
+  %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %values, i64 %values.count)
   ret ptr %answered
 kernel:
   ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart, grid and
@@ -325,7 +399,7 @@ kernel:
   %apart.at = getelementptr i64, ptr %function, i64 4
   %apart = load i64, ptr %apart.at
   %must = icmp ne i64 %apart, 0
-  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %count)
+  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %values.count)
   %refused = and i1 %must, %meet
   %pool = load ptr, ptr @weft_parallel_settings
   %no.pool = icmp eq ptr %pool, null
@@ -406,37 +480,44 @@ broken:
 result:
   %spare.at = getelementptr i64, ptr %record, i64 4
   %spare = load i64, ptr %spare.at
-  %word = load i64, ptr %memory
-  %upper = shl i64 %word, %spare
-  switch i64 %result.kind, label %nothing [ i64 1, label %double
-    i64 2, label %single
-    i64 3, label %boolean
-    i64 4, label %signed
-    i64 5, label %unsigned ]
+  %is.tuple = icmp eq i64 %result.kind, ${TUPLE}
+  br i1 %is.tuple, label %items.result, label %one.result
+one.result:
+  %single = call ptr @object(i64 %result.kind, i64 %spare, ptr %memory)
+  ret ptr %single
+items.result:
+  ; "Spare bits" are how many there are, and the word of the dtype leads to the kind and the spare bits of each.
+  %item.words.at = getelementptr i64, ptr %record, i64 7
+  %item.words = load ptr, ptr %item.words.at
+  %pack = call ptr @PyTuple_New(i64 %spare)
+  %no.pack = icmp eq ptr %pack, null
+  br i1 %no.pack, label %failed, label %item
+item:
+  %n = phi i64 [ 0, %items.result ], [ %n.next, %item.put ]
+  %all.items = icmp eq i64 %n, %spare
+  br i1 %all.items, label %packed, label %item.make
+item.make:
+  %n.pair = mul i64 %n, 2
+  %n.kind.at = getelementptr i64, ptr %item.words, i64 %n.pair
+  %n.kind = load i64, ptr %n.kind.at
+  %n.spare.at = getelementptr i64, ptr %n.kind.at, i64 1
+  %n.spare = load i64, ptr %n.spare.at
+  %n.memory = getelementptr i64, ptr %memory, i64 %n
+  %n.object = call ptr @object(i64 %n.kind, i64 %n.spare, ptr %n.memory)
+  %n.none = icmp eq ptr %n.object, null
+  br i1 %n.none, label %item.failed, label %item.put
+item.put:
+  %n.set = call i32 @PyTuple_SetItem(ptr %pack, i64 %n, ptr %n.object)
+  %n.next = add i64 %n, 1
+  br label %item
+packed:
+  ret ptr %pack
+item.failed:
+  call void @Py_DecRef(ptr %pack)
+  br label %failed
 nothing:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
-double:
-  %float = load double, ptr %memory
-  %as.float = call ptr @PyFloat_FromDouble(double %float)
-  ret ptr %as.float
-single:
-  %short = load float, ptr %memory
-  %long = fpext float %short to double
-  %as.single = call ptr @PyFloat_FromDouble(double %long)
-  ret ptr %as.single
-boolean:
-  %byte = lshr i64 %upper, %spare
-  %as.boolean = call ptr @PyBool_FromLong(i64 %byte)
-  ret ptr %as.boolean
-signed:
-  %number.signed = ashr i64 %upper, %spare
-  %as.signed = call ptr @PyLong_FromLongLong(i64 %number.signed)
-  ret ptr %as.signed
-unsigned:
-  %number.unsigned = lshr i64 %upper, %spare
-  %as.unsigned = call ptr @PyLong_FromUnsignedLongLong(i64 %number.unsigned)
-  ret ptr %as.unsigned
 failed:
   ret ptr null
 slow:
@@ -452,6 +533,150 @@ slow:
   %by.position = add i64 %count, 1
   %answer = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %stack, i64 %by.position, ptr %keywords)
   ret ptr %answer
+}
+
+; The arguments of all parameters, given by position or by name, or by default; how many there are, and -1 if that is not
+; so. The words: how many parameters, and the name and the default of each, 0 without one.
+define internal i64 @bind(ptr %words, ptr %args, i64 %count, ptr %keywords, ptr %to) {
+entry:
+  %none = icmp eq ptr %words, null
+  br i1 %none, label %no, label %begin
+begin:
+  %parameters = load i64, ptr %words
+  %described = getelementptr ptr, ptr %words, i64 1
+  %names = call i64 @count_names(ptr %keywords)
+  %given = add i64 %count, %names
+  %fit = icmp sle i64 %given, %parameters
+  br i1 %fit, label %clear, label %no
+clear:
+  %c = phi i64 [ 0, %begin ], [ %c.next, %put ]
+  %cleared = icmp eq i64 %c, %parameters
+  br i1 %cleared, label %name, label %look
+look:
+  %by.position = icmp slt i64 %c, %count
+  %arg.at = getelementptr ptr, ptr %args, i64 %c
+  br i1 %by.position, label %arg, label %put
+arg:
+  %argument = load ptr, ptr %arg.at
+  br label %put
+put:
+  %known = phi ptr [ null, %look ], [ %argument, %arg ]
+  %c.at = getelementptr ptr, ptr %to, i64 %c
+  store ptr %known, ptr %c.at
+  %c.next = add i64 %c, 1
+  br label %clear
+name:
+  %n = phi i64 [ 0, %clear ], [ %n.next, %fill ]
+  %all.named = icmp eq i64 %n, %names
+  br i1 %all.named, label %default, label %seek
+seek:
+  %wanted = call ptr @PyTuple_GetItem(ptr %keywords, i64 %n)
+  br label %try
+try:
+  %k = phi i64 [ 0, %seek ], [ %k.next, %other ]
+  %unknown = icmp eq i64 %k, %parameters
+  br i1 %unknown, label %no, label %compare
+compare:
+  %k.word = mul i64 %k, 2
+  %k.at = getelementptr ptr, ptr %described, i64 %k.word
+  %k.name = load ptr, ptr %k.at
+  %same = icmp eq ptr %k.name, %wanted
+  br i1 %same, label %free, label %other
+other:
+  %k.next = add i64 %k, 1
+  br label %try
+free:
+  %k.to = getelementptr ptr, ptr %to, i64 %k
+  %there = load ptr, ptr %k.to
+  %is.free = icmp eq ptr %there, null
+  br i1 %is.free, label %fill, label %no
+fill:
+  %n.place = add i64 %count, %n
+  %n.at = getelementptr ptr, ptr %args, i64 %n.place
+  %n.value = load ptr, ptr %n.at
+  store ptr %n.value, ptr %k.to
+  %n.next = add i64 %n, 1
+  br label %name
+default:
+  %d = phi i64 [ 0, %name ], [ %d.next, %stay ]
+  %done = icmp eq i64 %d, %parameters
+  br i1 %done, label %yes, label %lacks
+lacks:
+  %d.to = getelementptr ptr, ptr %to, i64 %d
+  %d.value = load ptr, ptr %d.to
+  %d.lacks = icmp eq ptr %d.value, null
+  %d.next = add i64 %d, 1
+  br i1 %d.lacks, label %take, label %stay
+take:
+  %d.pair = mul i64 %d, 2
+  %d.word = add i64 %d.pair, 1
+  %d.at = getelementptr ptr, ptr %described, i64 %d.word
+  %d.default = load ptr, ptr %d.at
+  store ptr %d.default, ptr %d.to
+  %d.none = icmp eq ptr %d.default, null
+  br i1 %d.none, label %no, label %stay
+stay:
+  br label %default
+yes:
+  ret i64 %parameters
+no:
+  ret i64 -1
+}
+
+; The arguments, and behind each tuple its items; how many there are, and -1 if these are too many.
+define internal i64 @flatten(ptr %args, i64 %count, ptr %to) {
+entry:
+  br label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
+  %at = phi i64 [ 0, %entry ], [ %behind, %one ]
+  %done = icmp eq i64 %k, %count
+  %failed = icmp slt i64 %at, 0
+  %over = or i1 %done, %failed
+  br i1 %over, label %tell, label %one
+one:
+  %arg.at = getelementptr ptr, ptr %args, i64 %k
+  %arg = load ptr, ptr %arg.at
+  %behind = call i64 @put(ptr %arg, ptr %to, i64 %at)
+  %k.next = add i64 %k, 1
+  br label %check
+tell:
+  ret i64 %at
+}
+
+define internal i64 @put(ptr %object, ptr %to, i64 %at) {
+entry:
+  %full = icmp eq i64 %at, ${SLOTS}
+  br i1 %full, label %no, label %room
+room:
+  %to.at = getelementptr ptr, ptr %to, i64 %at
+  store ptr %object, ptr %to.at
+  %next = add i64 %at, 1
+  %type.at = getelementptr i8, ptr %object, i64 8
+  %type = load ptr, ptr %type.at
+  %is.tuple = icmp eq ptr %type, @weft_tuple_type
+  br i1 %is.tuple, label %items, label %leaf
+leaf:
+  ret i64 %next
+items:
+  %count = call i64 @PyTuple_Size(ptr %object)
+  br label %check
+check:
+  %k = phi i64 [ 0, %items ], [ %k.next, %one ]
+  %place = phi i64 [ %next, %items ], [ %behind, %one ]
+  %done = icmp eq i64 %k, %count
+  %failed = icmp slt i64 %place, 0
+  %over = or i1 %done, %failed
+  br i1 %over, label %tell, label %one
+one:
+  %item = call ptr @PyTuple_GetItem(ptr %object, i64 %k)
+  %behind = call i64 @put(ptr %item, ptr %to, i64 %place)
+  %k.next = add i64 %k, 1
+  br label %check
+tell:
+  ret i64 %place
+no:
+  ret i64 -1
 }
 
 ; Take scratch memory as a launch does; false if one has it. All who do hold the GIL.

@@ -2,18 +2,23 @@
 
 Python code takes some microseconds for a call; most functions on few numbers take less to run. So a class of callable
 objects gets a ``__call__`` in machine code. It goes through the records of what was compiled for an object, and runs
-the first that has the types of the arguments; where none has, or a keyword comes, it calls the object's method `_call`,
-which knows all cases. Any thread may call; launches of the main one end with Ctrl-C (`weft.runtime.interrupts`).
+the first that has the types of the arguments. Those by name, and defaults, come from words that `_parameters` is the
+address of (`parameter_words`), or 0. Where no record has the types, it calls the object's method `_call`, which knows
+all cases. Any thread may call; launches of the main one end with Ctrl-C (`weft.runtime.interrupts`).
 
 A record is a sequence of 64-bit words::
 
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
     the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is a new
     array, the bytes of the result's memory,
-    for each argument: kind, its Python type, and
+    for each argument, and behind a tuple for each of its items: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
+        kind 5 (one object): that object        kind 6 (tuples): how many items it has
     how many slots are restricted, and for each its place, the least and the greatest number in it
+
+Of a result that is a tuple of numbers, the bits are their number, and the dtype is the address of kind and 64 - bits of
+each.
 
 A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
 array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
@@ -35,12 +40,23 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from weft.codegen.launch_record import ERROR_WORDS
-from weft.frontend.python.types import Array, Callee, KernelType, NoneType, Scalar, boolean, pyfloat, pyint
+from weft.frontend.python.types import (
+    Array,
+    Callee,
+    KernelType,
+    NoneType,
+    Scalar,
+    Tuple,
+    boolean,
+    pyfloat,
+    pyint,
+)
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LARGE
@@ -62,14 +78,15 @@ _PYTHON = (
     *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
     *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
     *("PyErr_SetString", "Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
+    *("PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem"),
     *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyCapsule_New", "PyCapsule_GetPointer"),
 )
-_TABLE, _SLOW, _FINISH = "_table", "_call", "_finish"
+_TABLE, _SLOW, _FINISH, _PARAMETERS = "_table", "_call", "_finish", "_parameters"
 
 _MOST_SLOTS = 64
-_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME = range(6)
+_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
-_LAUNCH, _NEW_ARRAY, _BY_PYTHON = 6, 7, 8
+_LAUNCH, _NEW_ARRAY, _BY_PYTHON, _TUPLE = 6, 7, 8, 9
 _HEADER = 10
 _RESULT_WORDS = 64
 """What a result may have, its frame included."""
@@ -87,6 +104,9 @@ _ARENAS = (ctypes.c_int64 * 4 * _ARENA_SETS)()
 each, and whether a launch has it."""
 _ARENA_BYTES = 1 << 26
 """What all but the first may have together."""
+
+_VARIADIC = 0x0C
+"""Flags of code with ``*args`` or ``**keywords``."""
 
 METHOD_FLAGS = 0x82
 """``METH_FASTCALL`` and ``METH_KEYWORDS``."""
@@ -119,17 +139,19 @@ class Calls:
             RESULT_WORDS=_RESULT_WORDS,
             ARRAY=_NEW_ARRAY,
             PYTHON=_BY_PYTHON,
+            TUPLE=_TUPLE,
             OWN_FLAGS=_OWN_FLAGS,
             HEADER_BYTES=HEADER_BYTES,
         )
-        self._names = sys.intern(_TABLE), sys.intern(_SLOW), sys.intern(_FINISH)
-        self._addresses = (ctypes.c_void_p * 3)(*map(id, self._names))
+        self._names = tuple(map(sys.intern, (_TABLE, _SLOW, _FINISH, _PARAMETERS)))
+        self._addresses = (ctypes.c_void_p * 4)(*map(id, self._names))
         imports = {
             **{name: python_address(name) for name in _PYTHON},
             "free": _free_address(),
             "weft_new_array": numpy_function(_NEW_FROM_DESCR),
             "weft_set_base": numpy_function(_SET_BASE),
             "weft_array_type": id(np.ndarray),
+            "weft_tuple_type": id(tuple),
             "_Py_NoneStruct": id(None),
             "_Py_TrueStruct": id(True),
             "_Py_RuntimeError": id(RuntimeError),
@@ -166,7 +188,7 @@ class Calls:
             self.take_over(cls)
 
     def take_over(self, cls: type) -> None:
-        """Give a class of objects that have `_table` and `_call` its ``__call__``."""
+        """Give a class of objects that have `_table`, `_parameters`, `_call` and `_finish` its ``__call__``."""
         doc = cls.__call__.__doc__ or ""
         method = Method(b"__call__", self._code.address(_DISPATCH), METHOD_FLAGS, doc.encode())
         self._methods.append(method)
@@ -270,6 +292,22 @@ def _lies_as_expected() -> bool:
 Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
 
 
+def parameter_words(function: FunctionType) -> Words | None:
+    """What machine code binds arguments by; None for functions whose parameters do not all come by position.
+
+    The names and the defaults have to be kept as long as that is in use: the function keeps them.
+    """
+    code, defaults = function.__code__, function.__defaults__ or ()
+    count = code.co_argcount
+    if code.co_kwonlyargcount or code.co_flags & _VARIADIC or count > _MOST_SLOTS:
+        return None
+    words = [count]
+    for k, name in enumerate(code.co_varnames[:count]):
+        place = k - count + len(defaults)
+        words += [id(name), id(defaults[place]) if place >= 0 else 0]
+    return _words(words)
+
+
 class Record:
     """What machine code knows of one function, or of one kernel with a grid.
 
@@ -336,13 +374,15 @@ def function_record(
         return None
     dtype = None
     kind, spare = _result(result)
+    items = _words(_items(result)) if kind == _TUPLE else None
     ndim = 0
     if heap and result[0] == "array" and result[3] and not result[4] and result[5] is None:
         kind, dtype, ndim = _NEW_ARRAY, dtype_of_result(result), result[2]
     frame = slots if heap else _NO_FRAME
     size = 8 * (slots + 2 * heap)
-    header = [0, len(types), code.address(entry), kind, spare, int(parallel), frame]
-    return Record(_words([*header, 0 if dtype is None else id(dtype), ndim, size, *arguments]), code, dtype)
+    header = [0, len(_flat(types)), code.address(entry), kind, spare, int(parallel), frame]
+    told = ctypes.addressof(items) if items is not None else 0 if dtype is None else id(dtype)
+    return Record(_words([*header, told, ndim, size, *arguments]), code, dtype, items)
 
 
 def launch_record(
@@ -392,7 +432,7 @@ def _words(values: Sequence[int]) -> Words:
 def _arguments(types: Sequence[KernelType], restrictions: Sequence[Restriction]) -> list[int] | None:
     """What a record says of arguments."""
     words: list[int] = []
-    for type in types:
+    for type in _flat(types):
         argument = _argument(type)
         if argument is None:
             return None
@@ -401,10 +441,23 @@ def _arguments(types: Sequence[KernelType], restrictions: Sequence[Restriction])
     return words if sum(map(_slots, types)) <= _MOST_SLOTS else None
 
 
+def _flat(types: Sequence[KernelType]) -> list[KernelType]:
+    """The types, and behind that of each tuple those of its items."""
+    return [t for type in types for t in (type, *(_flat(type.items) if isinstance(type, Tuple) else ()))]
+
+
+def _items(description: Description) -> list[int]:
+    """Kind and spare bits of each item of a result."""
+    return [word for item in description[1] for word in _result(item)]
+
+
 def _result(description: Description) -> tuple[int, int]:
     """Kind and spare bits of a result."""
     if description[0] == "none":
         return 0, 0
+    if description[0] == "tuple" and description[2] is None:
+        numbers = all(item[0] == "scalar" and _result(item)[0] != _BY_PYTHON for item in description[1])
+        return (_TUPLE, len(description[1])) if numbers else (_BY_PYTHON, 0)
     if description[0] != "scalar":
         return _BY_PYTHON, 0
     _, kind, bits = description
@@ -418,6 +471,10 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
         return _NONE, id(None.__class__), 0, 0, 0, 0
     if isinstance(type, Callee):
         return _SAME, id(type.value.__class__), id(type.value), 0, 0, 0
+    if isinstance(type, Tuple):
+        # Computed ones are no arguments, and named ones are taken apart by Python.
+        plain = type.__class__ is Tuple and type.cls is None
+        return (_TUPLE_OF, id(tuple), len(type.items), 0, 0, 0) if plain else None
     if type is pyint:
         return _INTEGER, id(int), 0, 0, 0, 0
     if type is pyfloat:
@@ -437,4 +494,6 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
 def _slots(type: KernelType) -> int:
     if isinstance(type, Array):
         return 1 + type.ndim * (1 if type.layout == "C" else 2)
+    if isinstance(type, Tuple):
+        return sum(map(_slots, type.items))
     return 0 if isinstance(type, (NoneType, Callee)) else 1
