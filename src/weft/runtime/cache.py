@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import json
 import os
 import stat
 import tempfile
@@ -29,6 +28,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 import weft
@@ -262,17 +262,23 @@ def _cache_at(directory: Path, limit_mib: str) -> ObjectCache:
 @functools.cache
 def _compiler_stamp() -> str:
     """Return what tells one state of the compiler from another: version, and sizes and times of its files."""
-    states: list[tuple[str, int, int]] = []
-    for folder, _, names in os.walk(Path(weft.__file__).parent):
-        for name in names:
-            if name.endswith(_SOURCES):
-                path = os.path.join(folder, name)
-                state = os.stat(path)
-                states.append((path, state.st_size, state.st_mtime_ns))
-    return repr((weft.__version__, sorted(states)))
+    return repr((weft.__version__, sorted(_states(os.path.dirname(weft.__file__)))))
+
+
+def _states(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of each source file in a folder; a process that starts waits for that."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_SOURCES):
+                state = entry.stat()
+                yield entry.path, state.st_size, state.st_mtime_ns
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _states(entry.path)
 
 
 def _encode(entry: CacheEntry, key: str) -> bytes:
+    import json
+
     metadata = json.dumps(entry.metadata, sort_keys=True).encode()
     body = b"".join((len(metadata).to_bytes(8, "little"), metadata, entry.code))
     return _MAGIC + _checksum(body, key) + body
@@ -284,7 +290,18 @@ def _decode(data: bytes, key: str) -> CacheEntry | None:
     if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _checksum(body, key):
         return None
     end = 8 + int.from_bytes(body[:8], "little")
-    return CacheEntry(body[end:], json.loads(body[8:end]))
+    return CacheEntry(body[end:], _metadata(body[8:end]))
+
+
+def _metadata(text: bytes) -> dict[str, Any]:
+    # msgspec's reader is there in any case; what it does not take are numbers that are none, and names of files that
+    # are no text.
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        import json
+
+        return json.loads(text)
 
 
 def _checksum(body: bytes, key: str) -> bytes:
