@@ -17,6 +17,23 @@ FROM_MEMORY = (
     "  %p = getelementptr i32, ptr %in, i32 %t32\n  %v = load i32, ptr %p\n  %index = and i32 %v, 127\n"
 )
 CLAMPED = "  %index = call i32 @llvm.smin.i32(i32 %t32, i32 %u)\n"
+FAR = """
+  %far = shl i64 %u64, 33
+  %there = xor i64 %number, %far
+  %same = freeze i64 %there
+  %index = xor i64 %same, %far
+"""
+"""Of which ranges know less than that it has 32 bits."""
+WIDE_BUTTERFLY = f"""
+  {BUTTERFLY.replace("%index", "%in_place")}
+  %number = zext i32 %in_place to i64
+  %u64 = sext i32 %u to i64
+{FAR}"""
+WIDE_CLAMPED = f"""
+  %t64 = sext i32 %t32 to i64
+  %u64 = sext i32 %u to i64
+  %number = call i64 @llvm.smin.i64(i64 %t64, i64 %u64)
+{FAR}"""
 ACCESSES = """
   %g = getelementptr i32, ptr %in, i32 %index
   %w = load i32, ptr %g
@@ -28,8 +45,9 @@ DISTANCES = (Launch(u=1), Launch(u=4), Launch(45, 64, u=16), Launch(u=64))
 
 
 def kernel(index: str, mask: bool) -> str:
-    body = index + ACCESSES
-    return kernel_text(guarded(body) if mask else body, "declare i32 @llvm.smin.i32(i32, i32)")
+    body = index + (ACCESSES.replace("i32 %index", "i64 %index") if FAR in index else ACCESSES)
+    declared = "declare i32 @llvm.smin.i32(i32, i32)\ndeclare i64 @llvm.smin.i64(i64, i64)"
+    return kernel_text(guarded(body) if mask else body, declared)
 
 
 @pytest.mark.parametrize("mask", [False, True])
@@ -56,7 +74,14 @@ def test_a_clamped_index_may_be_contiguous() -> None:
 
 
 @pytest.mark.parametrize("mask", [False, True])
-@pytest.mark.parametrize("index", [BUTTERFLY, CLAMPED])
+def test_indices_of_64_bits_are_asked_too(mask: bool) -> None:
+    text = widened(kernel(WIDE_CLAMPED, mask))
+    assert lines(text, "masked.gather") and lines(text, "icmp eq i8 .*-1")
+    assert lines(text, "add <8 x i64> .*i64 4, i64 8, i64 12")
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("index", [BUTTERFLY, CLAMPED, WIDE_BUTTERFLY, WIDE_CLAMPED])
 def test_kernel_agrees_with_the_interpreter(index: str, mask: bool) -> None:
     for width, isa in zip((4, 16, 32), ISAS, strict=False):
         agree(kernel(index, mask), width, isa, DISTANCES)
@@ -67,3 +92,26 @@ def test_passive_lanes_before_the_array_are_neighbours() -> None:
     text = kernel_text(guarded(index + ACCESSES, "%c = icmp sge i32 %t32, 5"))
     assert lines(widened(text), "icmp sle i32 .*2147483639") and lines(widened(text), "freeze <8 x i32>")
     agree(text, 16, ISAS[-1], (Launch(),))
+
+
+def test_passive_lanes_may_have_any_address() -> None:
+    # Those before the array count as neighbours in 64 bits, too, and none of them is accessed.
+    index = "  %t64 = sext i32 %t32 to i64\n  %u64 = sext i32 %u to i64\n  %number = add i64 %t64, -5\n" + FAR
+    accesses = ACCESSES.replace("i32 %index", "i64 %index")
+    text = kernel_text(guarded(index + accesses, "%c = icmp sge i32 %t32, 5"))
+    assert lines(widened(text), "freeze <8 x i64>")
+    agree(text, 16, ISAS[-1], (Launch(),))
+
+
+def test_offsets_and_rows_of_all_lanes_are_part_of_the_address() -> None:
+    accesses = """
+  %row = getelementptr i32, ptr %in, i64 %u64
+  %at = getelementptr i32, ptr %row, i64 %index
+  %g = getelementptr i32, ptr %at, i64 3
+  %w = load i32, ptr %g
+  %s = getelementptr i32, ptr %out, i64 %index
+  store i32 %w, ptr %s
+"""
+    text = kernel_text(WIDE_CLAMPED + accesses, "declare i64 @llvm.smin.i64(i64, i64)")
+    assert lines(widened(text), "masked.gather")
+    agree(text, 16, ISAS[-1], (Launch(u=1), Launch(u=4), Launch(45, 64, u=16), Launch(u=64)))

@@ -74,10 +74,9 @@ def lane_numbers(
     w: Widening, access: Instruction, moved: int = 0, *, first_lane: bool = False
 ) -> LaneNumbers | None:
     """The addresses as one base and 32-bit numbers, or that of the first lane; None where these are not enough."""
-    pointer = access.pointer
-    location = w.addresses.location(pointer)
-    if w.divergence.element_bytes(pointer) is not None or not _is_one_address(w, location.base):
+    if not has_one_base(w, access):
         return None
+    location = w.addresses.location(access.pointer)
     location = replace(location, offset=location.offset + moved)
     unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
     if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
@@ -103,8 +102,11 @@ def _times(w: Widening, number: Value, factor: ConstInt) -> Value:
     return w.builder.binary("mul", number, w.lanes.splat(factor) if number.type.is_vector else factor)
 
 
-def _is_one_address(w: Widening, base: Value) -> bool:
-    return not base.type.is_vector and w.is_scalar(base) and w.is_uniform(base)
+def has_one_base(w: Widening, access: Instruction) -> bool:
+    """Whether all lanes' addresses are counted from one address."""
+    base = w.addresses.location(access.pointer).base
+    is_one = not base.type.is_vector and w.is_scalar(base) and w.is_uniform(base)
+    return is_one and w.divergence.element_bytes(access.pointer) is None
 
 
 def _is_small(w: Widening, base: Value) -> bool:

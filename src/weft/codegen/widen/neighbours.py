@@ -7,6 +7,8 @@ from thread numbers and uniform values alone, both versions are there and a bran
 comes from memory is nobody's neighbour and is gathered right away, and so are rows of a matrix, which are one number
 apart that is not known but hardly one element (``points[i, d]``).
 
+Numbers have 32 bits where these are enough (`weft.codegen.widen.lane_addresses`), otherwise 64.
+
 Under a mask, passive lanes take part in the comparison, but not in the access.
 """
 
@@ -19,9 +21,9 @@ from msgspec import Struct
 from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
-from weft.codegen.widen.lane_addresses import lane_numbers, lane_strides
-from weft.ir import ConstInt, Instruction, Value
-from weft.ir.types import I32, int_type
+from weft.codegen.widen.lane_addresses import has_one_base, lane_numbers, lane_strides
+from weft.ir import Builder, ConstInt, Instruction, Value
+from weft.ir.types import I8, I32, I64, IntType, int_type
 
 _LARGEST = (1 << 31) - 1
 
@@ -52,20 +54,59 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
         return None
     numbers = lane_numbers(w, access)
     if numbers is None or size % numbers.unit:
-        return None
+        return _by_offsets(w, access, size)
     builder, step = w.builder, size // numbers.unit
-    own = builder.unary("freeze", numbers.own) if w.mask is not None else numbers.own
-    first = builder.extract_element(own, ConstInt(I32, 0))
-    steps = w.lanes.constant(I32, [step * lane for lane in range(w.lanes.width)])
-    wanted = builder.binary("add", broadcast(builder, first, w.lanes), steps)
+    first, hold = _are_steps(w, numbers.own, step)
     number = builder.binary("add", numbers.same, first)
-    hold: Value = mask_bits(builder, builder.icmp("eq", own, wanted))
-    hold = builder.icmp("eq", hold, ConstInt(int_type(w.lanes.width), -1))
     if w.mask is not None:
         # A passive first lane may be so far away that 32 bits run over between it and those that are active.
         last = ConstInt(I32, _LARGEST - step * w.lanes.width)
         hold = builder.binary("and", hold, builder.icmp("sle", number, last))
     return Neighbours(hold, builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+
+
+def _are_steps(w: Widening, own: Value, step: int) -> tuple[Value, Value]:
+    """The first of the lanes' numbers, and whether each of them is one step behind the one before it."""
+    builder = w.builder
+    own = builder.unary("freeze", own) if w.mask is not None else own
+    first = builder.extract_element(own, ConstInt(I32, 0))
+    assert isinstance(first.type, IntType)
+    steps = w.lanes.constant(first.type, [step * lane for lane in range(w.lanes.width)])
+    wanted = builder.binary("add", broadcast(builder, first, w.lanes), steps)
+    hold = mask_bits(builder, builder.icmp("eq", own, wanted))
+    return first, builder.icmp("eq", hold, ConstInt(int_type(w.lanes.width), -1))
+
+
+def _by_offsets(w: Widening, access: Instruction, size: int) -> Neighbours | None:
+    """The same by bytes from one base, in 64 bits: of arrays that may be of any size."""
+    builder, location = w.builder, w.addresses.location(access.pointer)
+    if not has_one_base(w, access) or any(_bits(index) > I64.bits for index in location.terms):
+        return None
+    own: Value | None = None
+    address: Value = w.scalar(location.base)
+    if location.offset:
+        address = builder.gep(I8, address, (ConstInt(I64, location.offset),))
+    for index, scale in location.terms.items():
+        if w.is_uniform(index):
+            address = builder.gep(I8, address, (_bytes_of(builder, w.scalar(index), ConstInt(I64, scale)),))
+        else:
+            moved = _bytes_of(builder, w.vector(index), w.lanes.splat(ConstInt(I64, scale)))
+            own = builder.binary("add", own, moved) if own is not None else moved
+    assert own is not None
+    first, hold = _are_steps(w, own, size)
+    return Neighbours(hold, builder.gep(I8, address, (first,)))
+
+
+def _bits(index: Value) -> int:
+    assert isinstance(index.type, IntType)
+    return index.type.bits
+
+
+def _bytes_of(builder: Builder, index: Value, scale: Value) -> Value:
+    """An index, which is extended by sign to an address, times what it counts for."""
+    type = scale.type
+    wide = builder.cast("sext", index, type) if index.type != type else index
+    return builder.binary("mul", wide, scale)
 
 
 def _by_stride(w: Widening, access: Instruction, size: int) -> Neighbours | None:
