@@ -37,6 +37,8 @@ class JitOptions(Struct, frozen=True):
         Whether brushes are measured on the arguments of the first call.
     known
         Parameters by number, and the values that they have; the caller sees to that.
+    small_arrays
+        Whether arrays have less than 2^31 elements along each dimension; the caller sees to that, too.
     """
 
     fastmath: FastMath = False
@@ -49,6 +51,7 @@ class JitOptions(Struct, frozen=True):
     brush: BrushOption = None
     tune: bool = False
     known: tuple[tuple[int, int], ...] = ()
+    small_arrays: bool = False
 
 
 def jit_options(

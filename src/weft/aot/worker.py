@@ -125,7 +125,8 @@ class Worker:
     def _add_function(
         self, name: str, function: JitFunction, types: tuple[KernelType, ...], declared: KernelType | None
     ) -> None:
-        lowered, results, _ = lower_function(function.py_func, types, declared, function.options, Timings())
+        options = replace(function.options, small_arrays=False)
+        lowered, results, _ = lower_function(function.py_func, types, declared, options, Timings())
         prints = self._emit(name, lowered.text, lowered.entry, WHOLE)
         names = function.py_func.__code__.co_varnames
         returned = results_of(results.type)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import compile_python
+from weft.frontend.python.components import bound_extents
 from weft.frontend.python.lowering.threads.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
 from weft.ir import Function
@@ -43,7 +44,4 @@ def lower(
 def _promise_small_arrays(kernel: Function) -> None:
     """Note that arrays have less than 2 GiB, and so extents less than 2^31."""
     kernel.attributes = (*kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
-    for argument in kernel.args:
-        if ".shape." in argument.name:
-            others = (a for a in argument.attributes if not a.startswith("range("))
-            argument.attributes = (*others, f"range(i64 0, {LARGE})")
+    bound_extents(kernel, LARGE)

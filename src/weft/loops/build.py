@@ -11,12 +11,13 @@ from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark
 from weft.frontend.python.compile import ParamSpec, compile_python
-from weft.frontend.python.components import components, has_extents
+from weft.frontend.python.components import bound_extents, components, has_extents
 from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.passes.lower_function import LoweredFunction, lower_function
 from weft.passes.runner import Runner
+from weft.runtime.array_memory import LARGE
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import optimize
@@ -47,6 +48,8 @@ def lower(
             function, types, debug=options.debug, fastmath=options.fastmath, device=True, result=declared
         )
         result = describe_result(made.result)
+    if options.small_arrays:
+        bound_extents(made.kernel, LARGE)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     lowered = lower_function(

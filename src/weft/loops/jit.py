@@ -29,6 +29,7 @@ from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
+from weft.runtime.array_memory import has_large_extent
 from weft.runtime.dispatch import calls, parameter_words
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
@@ -145,6 +146,7 @@ def jit(
         box,
         measured,
     )
+    chosen = replace(chosen, small_arrays=True)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (
@@ -192,6 +194,7 @@ class JitFunction(Portable):
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
+        self._of_any_size: dict[Types, CompiledFunction] = {}
         code = function.__code__
         self._table = 0
         self._defaults = function.__defaults__
@@ -227,7 +230,14 @@ class JitFunction(Portable):
         return made
 
     def _serving(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
-        """The compiled function, or its version for rows as short as those of these arguments."""
+        """The compiled function, or its version for rows as short, or arrays as large, as those of these arguments."""
+        if compiled.options.small_arrays and has_large_extent(args):
+            options = replace(compiled.options, small_arrays=False)
+            return made_once(
+                self._of_any_size,
+                compiled.types,
+                lambda: CompiledFunction(self.py_func, compiled.types, options, compiled.declared),
+            )
         known = compiled.known_numbers(args)
         key = compiled.types, known
         if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
@@ -315,7 +325,7 @@ class JitFunction(Portable):
     @property
     def remarks(self) -> list[Remark]:
         """What was decided about the parallel loops of each compiled signature."""
-        made = (*self.overloads.values(), *self._versions.values())
+        made = (*self.overloads.values(), *self._versions.values(), *self._of_any_size.values())
         return [remark for compiled in made for remark in compiled.remarks()]
 
     def report(self, signature: Any = None) -> Report:

@@ -49,6 +49,11 @@ def has_large_array(args: Iterable[Any]) -> bool:
     return False
 
 
+def has_large_extent(args: Iterable[Any]) -> bool:
+    """Return whether one of the arrays, also of those in tuples, has `LARGE` elements along a dimension, or more."""
+    return any(extent >= LARGE for array in _arrays_in(args) for extent in array.shape)
+
+
 def have_common_bytes(args: Iterable[Any]) -> bool:
     """Return whether two of the arrays, also of those in tuples, may share bytes."""
     bounds = sorted(byte_bounds(array) for array in _arrays_in(args) if array.size)

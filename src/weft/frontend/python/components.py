@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled, Tuple, bfloat16
 from weft.frontend.python.typing_rules import real_type
+from weft.ir import Function
 from weft.ir.types import F16, F32, F64, I1, I8, I16, I64, PTR, FloatType, IntType, Type, int_type, pointer
 
 _FLOATS: dict[int, FloatType] = {16: F16, 32: F32, 64: F64}
@@ -48,6 +49,14 @@ class Component(Struct, frozen=True):
             "stride": f".strides.{self.dim}",
         }.get(self.role, "")
         return "".join(f".{i}" for i in self.path) + tail
+
+
+def bound_extents(function: Function, limit: int) -> None:
+    """Note at the parameters of a function that arrays have fewer elements along each dimension than a limit."""
+    for argument in function.args:
+        if ".shape." in argument.name:
+            others = (a for a in argument.attributes if not a.startswith("range("))
+            argument.attributes = (*others, f"range(i64 0, {limit})")
 
 
 def ir_scalar(type: Scalar) -> IntType | FloatType:

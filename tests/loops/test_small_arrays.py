@@ -1,0 +1,81 @@
+"""Code for arrays of less than 2^31 elements along each dimension, and other code for the rest."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+from weft.runtime.array_memory import LARGE, has_large_extent
+
+
+def _spread(length: int) -> np.ndarray:
+    """A vector of so many elements, all of which are the same one."""
+    return np.broadcast_to(np.float64(3), (length,))
+
+
+@pytest.mark.parametrize("first", [5, LARGE - 1, LARGE, 3 * LARGE])
+@pytest.mark.parametrize("second", [7, LARGE - 1, LARGE, 5 * LARGE])
+def test_extents_of_any_size_are_what_they_are(first: int, second: int) -> None:
+    @weft.jit
+    def twice(a):
+        return 2 * a.shape[0] + 1
+
+    for length in (first, second, first, second):
+        assert twice(_spread(length)) == 2 * length + 1
+
+
+def test_loops_along_large_arrays_go_to_their_ends() -> None:
+    @weft.jit
+    def from_the_end(a, out):
+        for i in prange(out.size):
+            k = a.shape[0] - 1 - i
+            out[i] = k if a[k] == 3.0 else -1
+
+    out = np.zeros(100, np.int64)
+    for length in (100, 3 * LARGE, 200, LARGE):
+        from_the_end(_spread(length), out)
+        assert np.array_equal(out, length - 1 - np.arange(100))
+
+
+def test_arrays_in_tuples_and_of_two_dimensions_count() -> None:
+    @weft.jit
+    def sizes(pair, b):
+        return pair[0].shape[0] + b.shape[1]
+
+    small, large = _spread(4), _spread(LARGE + 9)
+    wide = np.broadcast_to(np.float32(1), (2, 2 * LARGE))
+    assert sizes((small, small), wide[:, :5]) == 9
+    assert sizes((large, small), wide[:, :5]) == LARGE + 14
+    assert sizes((small, small), wide) == 4 + 2 * LARGE
+    assert has_large_extent([1, (small, large)]) and not has_large_extent([1, (small, small), wide[:, :3]])
+
+
+def test_indices_of_small_arrays_have_32_bits_in_lanes() -> None:
+    def nearest(points, centres, found):
+        for i in prange(points.size):
+            best, least = 0, np.float32(3e38)
+            for c in range(centres.size):
+                distance = abs(points[i] - centres[c])
+                if distance < least:
+                    best, least = c, distance
+            found[i] = best
+
+    compiled = weft.jit(nearest, width=16)
+    rng = np.random.default_rng(3)
+    points, centres, found = rng.random(300, np.float32), rng.random(9, np.float32), np.zeros(300, np.int64)
+    compiled(points, centres, found)
+    assert np.array_equal(found, np.abs(points[:, None] - centres).argmin(1))
+    (text,) = compiled.inspect_llvm().values()
+    choices = [line for line in text.splitlines() if " = select <16 x i1>" in line]
+    assert any("<16 x i32>" in line for line in choices)
+    assert not any("<16 x i64>" in line for line in choices)
+
+
+def test_large_arrays_have_code_of_their_own_once() -> None:
+    @weft.jit
+    def size(a):
+        return a.shape[0]
+
+    for length in (LARGE, LARGE + 1, 3, LARGE + 2):
+        assert size(_spread(length)) == length
+    assert len(size.overloads) == 1 and len(size._of_any_size) == 1
