@@ -79,3 +79,12 @@ def test_large_arrays_have_code_of_their_own_once() -> None:
     for length in (LARGE, LARGE + 1, 3, LARGE + 2):
         assert size(_spread(length)) == length
     assert len(size.overloads) == 1 and len(size._of_any_size) == 1
+
+
+def test_results_have_extents_too() -> None:
+    @weft.jit
+    def rows(a):
+        return a[1:]
+
+    for length in (5, LARGE, 6):
+        assert rows(_spread(length)).shape == (length - 1,)

@@ -52,9 +52,12 @@ class Component(Struct, frozen=True):
 
 
 def bound_extents(function: Function, limit: int) -> None:
-    """Note at the parameters of a function that arrays have fewer elements along each dimension than a limit."""
+    """Note at the parameters of a function that arrays have fewer elements along each dimension than a limit.
+
+    Those that results are stored to are pointers.
+    """
     for argument in function.args:
-        if ".shape." in argument.name:
+        if ".shape." in argument.name and argument.type == I64:
             others = (a for a in argument.attributes if not a.startswith("range("))
             argument.attributes = (*others, f"range(i64 0, {limit})")
 
