@@ -68,6 +68,13 @@ def same(made: Any, wanted: Any) -> None:
 
 SQUARE = np.arange(36.0).reshape(6, 6)
 LINE = np.arange(6.0)
+
+
+def expected(x: Any, y: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.where(np.greater(x, y), np.subtract(x, y), np.multiply(x, y))
+
+
 CASES = {
     "vectors": (LINE, LINE + 1),
     "vector and float": (LINE, 0.5),
@@ -225,9 +232,51 @@ def test_many_rows_are_shared_among_threads(threads: int) -> None:
     ):
         for _ in range(2):
             same(combine(*args), through_python(combine, args))
-    rows = np.random.default_rng(3).random((20_000, 3))
-    for _ in range(2):
-        same(combine(rows, rows[0]), through_python(combine, (rows, rows[0])))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.float64, np.complex128])
+def test_short_rows_in_blocks(dtype: type) -> None:
+    @weft.vectorize
+    def product(x, y):
+        return x * y + x
+
+    rng = np.random.default_rng(5)
+    for n, width, threads in ((65, 2, 1), (171, 3, 1), (2600, 15, 1), (20_000, 3, 2), (20_000, 7, 2)):
+        weft.set_num_threads(threads)
+        a = (rng.random((n, width)) * 5).astype(dtype)
+        wide = (rng.random((n, width + 2)) * 5).astype(dtype)
+        turned = (rng.random((width, n)) * 5).astype(dtype)
+        deep = (rng.random((2, n, width)) * 5).astype(dtype)
+        mask = rng.random((n, width)) > 0.5
+        pairs = [(a, a[0]), (a, a[:, :1]), (a[:, :1], a[:1]), (wide[:, 1:-1], a), (wide[:, 2:], wide[:, :-2])]
+        pairs += [
+            (turned.T, a),
+            (a[::-1], a[0, ::-1]),
+            (wide[:, ::2][:, :1], a),
+            (deep, a),
+            (deep, deep[:, :1]),
+        ]
+        for x, y in pairs:
+            wanted = x * y + x
+            made = product(x, y)
+            assert np.allclose(made, wanted, rtol=1e-5) and made.strides == np.add(x, y).strides
+            if wanted.ndim == 2:
+                for where in (mask, mask[:, :1], mask[:1]):
+                    out = np.zeros_like(wanted)
+                    product(x, y, out=out, where=where)
+                    assert np.allclose(out, np.where(where, wanted, 0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("step", [2, 3, -1, -2, 5])
+def test_other_steps_than_from_element_to_element(step: int) -> None:
+    for dtype in (np.int16, np.float32, np.float64):
+        for n in (1, 2, 3, 4, 5, 8, 9, 511, 512, 513, 1500, 70_000):
+            # The last element is the last of its memory.
+            x = np.arange(1 + (n - 1) * abs(step), dtype=dtype)[::step]
+            y = np.ones(n, dtype)
+            assert x.size == n and np.array_equal(combine(x, y), expected(x, y))
+        plane = np.arange(6 * 40 * abs(step), dtype=dtype).reshape(6, -1)[:, ::step]
+        assert np.array_equal(combine(plane, plane[1]), expected(plane, plane[1]))
 
 
 def test_calls_from_many_threads() -> None:

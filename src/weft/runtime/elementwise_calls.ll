@@ -173,14 +173,19 @@ seek:
   %rows = load i64, ptr %rows.at
   %row.at = getelementptr i64, ptr %plan, i64 ${EXTENTS}
   %row = load i64, ptr %row.at
-  %pattern = call i64 @pattern(ptr %plan, i1 %masked)
   %lines.at = getelementptr i64, ptr %record, i64 4
   %lines = load ptr, ptr %lines.at
   %short = icmp slt i64 %row, ${SHORT_ROW}
   %many = icmp sgt i64 %rows, ${MANY_ROWS}
-  %other = and i1 %short, %many
-  br i1 %other, label %give.up, label %seek.line
+  %crowded = and i1 %short, %many
+  %little = icmp sle i64 %total, ${LITTLE}
+  %copies = or i1 %crowded, %little
+  %mode = call i64 @blocks(ptr %plan, i1 %crowded, i1 %copies)
+  %scattered = icmp slt i64 %mode, 0
+  %blocks = icmp ne i64 %mode, 0
+  br i1 %scattered, label %give.up, label %seek.line
 seek.line:
+  %pattern = call i64 @pattern(ptr %plan, i1 %masked)
   %line = call ptr @line(ptr %lines, i64 %pattern)
   %no.line = icmp eq ptr %line, null
   br i1 %no.line, label %tell, label %ready
@@ -204,7 +209,8 @@ go:
   %limit.at = getelementptr i64, ptr @weft_parallel_settings, i64 1
   %limit = load i64, ptr %limit.at
   %large = icmp sge i64 %total, ${LARGE}
-  %narrow = icmp slt i64 %row, ${LONG_ROW}
+  %narrow.row = icmp slt i64 %row, ${LONG_ROW}
+  %narrow = or i1 %narrow.row, %blocks
   %several = icmp sgt i64 %limit, 1
   %has.pool = icmp ne ptr %pool, null
   %share.1 = and i1 %large, %narrow
@@ -217,10 +223,13 @@ together:
   %job.threads = getelementptr i64, ptr %job, i64 3
   %job.chunk = getelementptr i64, ptr %job, i64 4
   %chunk = udiv i64 ${CHUNK}, %row
-  %some = add i64 %chunk, 1
-  store ptr @part, ptr %job
+  %chunk.rows = add i64 %chunk, 1
+  %some = select i1 %blocks, i64 ${CHUNK_BLOCKS}, i64 %chunk.rows
+  %each = select i1 %blocks, ptr @part_in_blocks, ptr @part
+  %units = load i64, ptr %rows.at
+  store ptr %each, ptr %job
   store ptr %plan, ptr %job.plan
-  store i64 %rows, ptr %job.rows
+  store i64 %units, ptr %job.rows
   store i64 %limit, ptr %job.threads
   store i64 %some, ptr %job.chunk
   %shared = call i32 %enter.by(ptr @weft_pool_launch, ptr %pool, ptr %job)
@@ -384,6 +393,8 @@ define internal void @note(ptr %op, ptr %data, i64 %ndim, ptr %shape, ptr %strid
   %strides.at = getelementptr i64, ptr %op, i64 3
   %size.at = getelementptr i64, ptr %op, i64 4
   %parts.at = getelementptr i64, ptr %op, i64 6
+  %copied.at = getelementptr i64, ptr %op, i64 7
+  store i64 0, ptr %copied.at
   store ptr %data, ptr %op
   store i64 %ndim, ptr %ndim.at
   store ptr %shape, ptr %shape.at
@@ -1050,7 +1061,11 @@ alone:
   store i64 %size, ptr %step.at
   br label %put
 moves:
-  %step = load i64, ptr %step.at
+  %copied.at = getelementptr i64, ptr %op, i64 7
+  %copied.word = load i64, ptr %copied.at
+  %copied = icmp ne i64 %copied.word, 0
+  %own.step = load i64, ptr %step.at
+  %step = select i1 %copied, i64 %size, i64 %own.step
   %stays = icmp eq i64 %step, 0
   ; Masks and results are arrays in any case.
   %is.input = icmp slt i64 %k, %moved
@@ -1091,10 +1106,427 @@ tell:
 }
 
 define internal i32 @all(ptr %plan, ptr %unused) {
+entry:
   %rows.at = getelementptr i64, ptr %plan, i64 4
   %rows = load i64, ptr %rows.at
+  %blocks.at = getelementptr i64, ptr %plan, i64 5
+  %blocks = load i64, ptr %blocks.at
+  %in.rows = icmp eq i64 %blocks, 0
+  br i1 %in.rows, label %by.row, label %by.block
+by.row:
   %result = call i32 @part(ptr %plan, i64 0, i64 %rows, i32 0)
   ret i32 %result
+by.block:
+  %block.result = call i32 @part_in_blocks(ptr %plan, i64 0, i64 %rows, i32 0)
+  ret i32 %block.result
+}
+
+; Whether blocks are made, as a number: 0 if not, 1 of parts of rows, as inputs go in steps that are copied, 2 of several
+; short rows, and -1 where results of these would not lie evenly.
+define internal i64 @blocks(ptr %plan, i1 %short, i1 %copies) {
+entry:
+  %ops.at = getelementptr i64, ptr %plan, i64 1
+  %ops = load i64, ptr %ops.at
+  %result = sub i64 %ops, 1
+  %dims.at = getelementptr i64, ptr %plan, i64 3
+  %dims = load i64, ptr %dims.at
+  %extents = getelementptr i64, ptr %plan, i64 ${EXTENTS}
+  %row = load i64, ptr %extents
+  %mode.at = getelementptr i64, ptr %plan, i64 5
+  store i64 0, ptr %mode.at
+  %single = icmp eq i64 %dims, 0
+  br i1 %single, label %none, label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %next, %note ]
+  %any = phi i1 [ %short, %entry ], [ %some, %note ]
+  %done = icmp eq i64 %k, %ops
+  br i1 %done, label %judge, label %look
+look:
+  %op = call ptr @operand(ptr %plan, i64 %k)
+  %size.at = getelementptr i64, ptr %op, i64 4
+  %size = load i64, ptr %size.at
+  %step.at = getelementptr i64, ptr %op, i64 ${STEPS}
+  %step = load i64, ptr %step.at
+  %is.result = icmp eq i64 %k, %result
+  %moves = icmp ne i64 %step, 0
+  %sparse = icmp ne i64 %step, %size
+  %goes = and i1 %moves, %sparse
+  %steps = and i1 %goes, %copies
+  br i1 %short, label %compare, label %tell
+compare:
+  %row.step.at = getelementptr i64, ptr %step.at, i64 1
+  %row.step = load i64, ptr %row.step.at
+  %reach = mul i64 %step, %row
+  %uneven = icmp ne i64 %reach, %row.step
+  %lost = and i1 %uneven, %is.result
+  br i1 %lost, label %no, label %tell
+tell:
+  %apart = phi i1 [ false, %look ], [ %uneven, %compare ]
+  %wanted = or i1 %apart, %steps
+  %is.input = xor i1 %is.result, true
+  %copied = and i1 %wanted, %is.input
+  br label %note
+note:
+  %some = or i1 %any, %copied
+  %copied.word = zext i1 %copied to i64
+  %copied.at = getelementptr i64, ptr %op, i64 7
+  store i64 %copied.word, ptr %copied.at
+  %next = add i64 %k, 1
+  br label %check
+judge:
+  br i1 %any, label %count, label %none
+count:
+  ; Along the axis of the blocks, and then the rows of blocks.
+  %axis = zext i1 %short to i64
+  %mode = add i64 %axis, 1
+  store i64 %mode, ptr %mode.at
+  %length = call i64 @block_length(ptr %plan)
+  %extent.at = getelementptr i64, ptr %extents, i64 %axis
+  %extent = load i64, ptr %extent.at
+  %less = sub i64 %length, 1
+  %rounded = add i64 %extent, %less
+  %in.row = udiv i64 %rounded, %length
+  %in.row.at = getelementptr i64, ptr %plan, i64 7
+  store i64 %in.row, ptr %in.row.at
+  br label %outer
+outer:
+  %d = phi i64 [ %mode, %count ], [ %d.next, %multiply ]
+  %units = phi i64 [ %in.row, %count ], [ %units.next, %multiply ]
+  %counted = icmp sge i64 %d, %dims
+  br i1 %counted, label %made, label %multiply
+multiply:
+  %d.at = getelementptr i64, ptr %extents, i64 %d
+  %d.extent = load i64, ptr %d.at
+  %units.next = mul i64 %units, %d.extent
+  %d.next = add i64 %d, 1
+  br label %outer
+made:
+  %units.at = getelementptr i64, ptr %plan, i64 4
+  store i64 %units, ptr %units.at
+  ret i64 %mode
+none:
+  ret i64 0
+no:
+  ret i64 -1
+}
+
+; How many steps along its axis a block has.
+define internal i64 @block_length(ptr %plan) {
+entry:
+  %mode.at = getelementptr i64, ptr %plan, i64 5
+  %mode = load i64, ptr %mode.at
+  %row.at = getelementptr i64, ptr %plan, i64 ${EXTENTS}
+  %row = load i64, ptr %row.at
+  %parts = icmp eq i64 %mode, 1
+  %each = select i1 %parts, i64 1, i64 %row
+  %length = udiv i64 ${BLOCK}, %each
+  ret i64 %length
+}
+
+; The same as `part` for blocks, each as one row.
+define internal i32 @part_in_blocks(ptr %plan, i64 %begin, i64 %end, i32 %worker) {
+entry:
+  %slots = alloca [${SLOTS} x i64], align 16
+  %pointers = alloca [${OPERAND_COUNT} x ptr], align 16
+  %frame = alloca [2 x i64], align 16
+  %buffers = alloca [${BUFFERS} x i8], align 64
+  %function = load ptr, ptr %plan
+  %ops.at = getelementptr i64, ptr %plan, i64 1
+  %ops = load i64, ptr %ops.at
+  %dims.at = getelementptr i64, ptr %plan, i64 3
+  %dims = load i64, ptr %dims.at
+  %mode.at = getelementptr i64, ptr %plan, i64 5
+  %mode = load i64, ptr %mode.at
+  %in.row.at = getelementptr i64, ptr %plan, i64 7
+  %in.row = load i64, ptr %in.row.at
+  %extents = getelementptr i64, ptr %plan, i64 ${EXTENTS}
+  %row = load i64, ptr %extents
+  %axis = sub i64 %mode, 1
+  %extent.at = getelementptr i64, ptr %extents, i64 %axis
+  %extent = load i64, ptr %extent.at
+  %length = call i64 @block_length(ptr %plan)
+  %parts.of.rows = icmp eq i64 %mode, 1
+  store [2 x i64] zeroinitializer, ptr %frame
+  br label %block
+block:
+  %b = phi i64 [ %begin, %entry ], [ %b.next, %advance ]
+  %outer.row = udiv i64 %b, %in.row
+  %place = urem i64 %b, %in.row
+  %first = mul i64 %place, %length
+  %left = sub i64 %extent, %first
+  %here = call i64 @llvm.smin.i64(i64 %left, i64 %length)
+  %whole = mul i64 %here, %row
+  %elements = select i1 %parts.of.rows, i64 %here, i64 %whole
+  %copy.row = select i1 %parts.of.rows, i64 %here, i64 %row
+  %copy.rows = select i1 %parts.of.rows, i64 1, i64 %here
+  br label %start
+start:
+  %s = phi i64 [ 0, %block ], [ %s.next, %started ]
+  %all.started = icmp eq i64 %s, %ops
+  br i1 %all.started, label %digits, label %started
+started:
+  %s.op = call ptr @operand(ptr %plan, i64 %s)
+  %s.data = load ptr, ptr %s.op
+  %s.at = getelementptr ptr, ptr %pointers, i64 %s
+  store ptr %s.data, ptr %s.at
+  %s.next = add i64 %s, 1
+  br label %start
+digits:
+  ; Where the block begins: along its axis, and along the axes around that.
+  call void @move(ptr %plan, ptr %pointers, i64 %ops, i64 %axis, i64 %first)
+  br label %digit
+digit:
+  %d = phi i64 [ %mode, %digits ], [ %d.next, %digit.on ]
+  %rest = phi i64 [ %outer.row, %digits ], [ %rest.next, %digit.on ]
+  %placed = icmp sge i64 %d, %dims
+  br i1 %placed, label %operands, label %digit.on
+digit.on:
+  %d.extent.at = getelementptr i64, ptr %extents, i64 %d
+  %d.extent = load i64, ptr %d.extent.at
+  %rest.next = udiv i64 %rest, %d.extent
+  %d.digit = urem i64 %rest, %d.extent
+  call void @move(ptr %plan, ptr %pointers, i64 %ops, i64 %d, i64 %d.digit)
+  %d.next = add i64 %d, 1
+  br label %digit
+operands:
+  %k = phi i64 [ 0, %digit ], [ %k.next, %laid ]
+  %slot = phi ptr [ %slots, %digit ], [ %slot.next, %laid ]
+  %all = icmp eq i64 %k, %ops
+  br i1 %all, label %run, label %lay
+lay:
+  %op = call ptr @operand(ptr %plan, i64 %k)
+  %size.at = getelementptr i64, ptr %op, i64 4
+  %size = load i64, ptr %size.at
+  %kind.at = getelementptr i64, ptr %op, i64 5
+  %kind = load i64, ptr %kind.at
+  %step.at = getelementptr i64, ptr %op, i64 ${STEPS}
+  %step = load i64, ptr %step.at
+  %row.step.at = getelementptr i64, ptr %step.at, i64 1
+  %row.step = load i64, ptr %row.step.at
+  %from.at = getelementptr ptr, ptr %pointers, i64 %k
+  %from = load ptr, ptr %from.at
+  %copied.at = getelementptr i64, ptr %op, i64 7
+  %copied = load i64, ptr %copied.at
+  %is.copied = icmp ne i64 %copied, 0
+  br i1 %is.copied, label %copy, label %direct
+copy:
+  %buffer.offset = mul i64 %k, ${BUFFER}
+  %buffer = getelementptr i8, ptr %buffers, i64 %buffer.offset
+  ; What is the same in all short rows is there from the first block of them on.
+  %moves = icmp ne i64 %row.step, 0
+  %is.begin = icmp eq i64 %b, %begin
+  %is.first = icmp eq i64 %place, 0
+  %fresh = or i1 %is.begin, %is.first
+  %other = or i1 %fresh, %moves
+  %anew = or i1 %other, %parts.of.rows
+  br i1 %anew, label %gather, label %array
+gather:
+  call void @gather(ptr %from, i64 %step, i64 %row.step, i64 %copy.row, i64 %copy.rows, i64 %size, ptr %buffer)
+  br label %array
+direct:
+  %is.number = icmp eq i64 %kind, ${UNIFORM}
+  br i1 %is.number, label %number, label %array
+number:
+  call void @value(ptr %op, ptr %from, ptr %slot)
+  %parts.at = getelementptr i64, ptr %op, i64 6
+  %parts = load i64, ptr %parts.at
+  %behind.number = getelementptr i64, ptr %slot, i64 %parts
+  br label %laid
+array:
+  %pointer = phi ptr [ %buffer, %copy ], [ %buffer, %gather ], [ %from, %direct ]
+  %length.at = getelementptr i64, ptr %slot, i64 1
+  %stride.at = getelementptr i64, ptr %slot, i64 2
+  store ptr %pointer, ptr %slot
+  store i64 %elements, ptr %length.at
+  store i64 %step, ptr %stride.at
+  %with.stride = icmp eq i64 %kind, ${STRIDED}
+  %words = select i1 %with.stride, i64 3, i64 2
+  %behind.array = getelementptr i64, ptr %slot, i64 %words
+  br label %laid
+laid:
+  %slot.next = phi ptr [ %behind.number, %number ], [ %behind.array, %array ]
+  %k.next = add i64 %k, 1
+  br label %operands
+run:
+  call void %function(ptr %slots, ptr %frame)
+  %error.at = getelementptr i64, ptr %frame, i64 1
+  %error = load i64, ptr %error.at
+  %fine = icmp eq i64 %error, 0
+  br i1 %fine, label %advance, label %failed
+failed:
+  %shared.at = getelementptr i64, ptr %plan, i64 6
+  %shared = load ptr, ptr %shared.at
+  %shared.error.at = getelementptr i64, ptr %shared, i64 1
+  store i64 %error, ptr %shared.error.at
+  ret i32 1
+advance:
+  %b.next = add i64 %b, 1
+  %over = icmp sge i64 %b.next, %end
+  br i1 %over, label %done, label %block
+done:
+  ret i32 0
+}
+
+; Copy some rows one behind the other: elements of so many bytes, by two steps.
+define internal void @gather(ptr %from, i64 %step, i64 %row.step, i64 %row, i64 %rows, i64 %size, ptr %to) {
+entry:
+  br label %outer
+outer:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %outer.next ]
+  %at = phi ptr [ %from, %entry ], [ %at.next, %outer.next ]
+  %put = phi ptr [ %to, %entry ], [ %put.row, %outer.next ]
+  %all = icmp eq i64 %j, %rows
+  br i1 %all, label %done, label %which
+which:
+  switch i64 %size, label %bytes [ i64 8, label %double
+    i64 4, label %single ]
+double:
+  ; Every second one, and all from the last to the first, are loaded as vectors; these do not go beyond the last one.
+  %d.most = and i64 %row, -4
+  %d.many = icmp sge i64 %row, 4
+  %row.less = sub i64 %row, 1
+  %even.most = and i64 %row.less, -4
+  %even.many = icmp sge i64 %row.less, 4
+  %is.even = icmp eq i64 %step, 16
+  %is.back = icmp eq i64 %step, -8
+  %evens = and i1 %is.even, %even.many
+  %backs = and i1 %is.back, %d.many
+  br i1 %evens, label %double.even, label %double.odd
+double.even:
+  %e = phi i64 [ 0, %double ], [ %e.next, %double.even ]
+  %e.offset = mul i64 %e, 16
+  %e.at = getelementptr i8, ptr %at, i64 %e.offset
+  %e.pairs = load <8 x i64>, ptr %e.at, align 8
+  %e.first = shufflevector <8 x i64> %e.pairs, <8 x i64> poison, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %e.put = getelementptr i64, ptr %put, i64 %e
+  store <4 x i64> %e.first, ptr %e.put, align 8
+  %e.next = add i64 %e, 4
+  %e.further = getelementptr i8, ptr %e.at, i64 64
+  %e.more = icmp slt i64 %e.next, %even.most
+  br i1 %e.more, label %double.even, label %double.rest
+double.odd:
+  br i1 %backs, label %double.back, label %double.any
+double.back:
+  %r = phi i64 [ 0, %double.odd ], [ %r.next, %double.back ]
+  %r.offset = mul i64 %r, -8
+  %r.at = getelementptr i8, ptr %at, i64 %r.offset
+  %r.from = getelementptr i8, ptr %r.at, i64 -24
+  %r.values = load <4 x i64>, ptr %r.from, align 8
+  %r.turned = shufflevector <4 x i64> %r.values, <4 x i64> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+  %r.put = getelementptr i64, ptr %put, i64 %r
+  store <4 x i64> %r.turned, ptr %r.put, align 8
+  %r.next = add i64 %r, 4
+  %r.further = getelementptr i8, ptr %r.at, i64 -32
+  %r.more = icmp slt i64 %r.next, %d.most
+  br i1 %r.more, label %double.back, label %double.rest
+double.any:
+  br i1 %d.many, label %double.four, label %double.rest
+double.four:
+  %d4 = phi i64 [ 0, %double.any ], [ %d4.next, %double.four ]
+  %d4.from = phi ptr [ %at, %double.any ], [ %d4.further, %double.four ]
+  %d4.value.0 = load i64, ptr %d4.from, align 1
+  %d4.from.1 = getelementptr i8, ptr %d4.from, i64 %step
+  %d4.value.1 = load i64, ptr %d4.from.1, align 1
+  %d4.from.2 = getelementptr i8, ptr %d4.from.1, i64 %step
+  %d4.value.2 = load i64, ptr %d4.from.2, align 1
+  %d4.from.3 = getelementptr i8, ptr %d4.from.2, i64 %step
+  %d4.value.3 = load i64, ptr %d4.from.3, align 1
+  %d4.further = getelementptr i8, ptr %d4.from.3, i64 %step
+  %d4.to.0 = getelementptr i64, ptr %put, i64 %d4
+  store i64 %d4.value.0, ptr %d4.to.0
+  %d4.to.1 = getelementptr i64, ptr %d4.to.0, i64 1
+  store i64 %d4.value.1, ptr %d4.to.1
+  %d4.to.2 = getelementptr i64, ptr %d4.to.0, i64 2
+  store i64 %d4.value.2, ptr %d4.to.2
+  %d4.to.3 = getelementptr i64, ptr %d4.to.0, i64 3
+  store i64 %d4.value.3, ptr %d4.to.3
+  %d4.next = add i64 %d4, 4
+  %d4.more = icmp slt i64 %d4.next, %d.most
+  br i1 %d4.more, label %double.four, label %double.rest
+double.rest:
+  %d.begin = phi i64 [ 0, %double.any ], [ %d.most, %double.four ], [ %even.most, %double.even ], [ %d.most, %double.back ]
+  %d.from = phi ptr [ %at, %double.any ], [ %d4.further, %double.four ], [ %e.further, %double.even ], [ %r.further, %double.back ]
+  %d.some = icmp slt i64 %d.begin, %row
+  br i1 %d.some, label %double.one, label %outer.next
+double.one:
+  %d = phi i64 [ %d.begin, %double.rest ], [ %d.next, %double.one ]
+  %d.at = phi ptr [ %d.from, %double.rest ], [ %d.further, %double.one ]
+  %d.value = load i64, ptr %d.at, align 1
+  %d.put = getelementptr i64, ptr %put, i64 %d
+  store i64 %d.value, ptr %d.put
+  %d.further = getelementptr i8, ptr %d.at, i64 %step
+  %d.next = add i64 %d, 1
+  %d.done = icmp eq i64 %d.next, %row
+  br i1 %d.done, label %outer.next, label %double.one
+single:
+  %s.most = and i64 %row, -4
+  %s.many = icmp sge i64 %row, 4
+  br i1 %s.many, label %single.four, label %single.rest
+single.four:
+  %s4 = phi i64 [ 0, %single ], [ %s4.next, %single.four ]
+  %s4.from = phi ptr [ %at, %single ], [ %s4.further, %single.four ]
+  %s4.value.0 = load i32, ptr %s4.from, align 1
+  %s4.from.1 = getelementptr i8, ptr %s4.from, i64 %step
+  %s4.value.1 = load i32, ptr %s4.from.1, align 1
+  %s4.from.2 = getelementptr i8, ptr %s4.from.1, i64 %step
+  %s4.value.2 = load i32, ptr %s4.from.2, align 1
+  %s4.from.3 = getelementptr i8, ptr %s4.from.2, i64 %step
+  %s4.value.3 = load i32, ptr %s4.from.3, align 1
+  %s4.further = getelementptr i8, ptr %s4.from.3, i64 %step
+  %s4.to.0 = getelementptr i32, ptr %put, i64 %s4
+  store i32 %s4.value.0, ptr %s4.to.0
+  %s4.to.1 = getelementptr i32, ptr %s4.to.0, i64 1
+  store i32 %s4.value.1, ptr %s4.to.1
+  %s4.to.2 = getelementptr i32, ptr %s4.to.0, i64 2
+  store i32 %s4.value.2, ptr %s4.to.2
+  %s4.to.3 = getelementptr i32, ptr %s4.to.0, i64 3
+  store i32 %s4.value.3, ptr %s4.to.3
+  %s4.next = add i64 %s4, 4
+  %s4.more = icmp slt i64 %s4.next, %s.most
+  br i1 %s4.more, label %single.four, label %single.rest
+single.rest:
+  %s.begin = phi i64 [ 0, %single ], [ %s.most, %single.four ]
+  %s.from = phi ptr [ %at, %single ], [ %s4.further, %single.four ]
+  %s.some = icmp slt i64 %s.begin, %row
+  br i1 %s.some, label %single.one, label %outer.next
+single.one:
+  %s = phi i64 [ %s.begin, %single.rest ], [ %s.next, %single.one ]
+  %s.at = phi ptr [ %s.from, %single.rest ], [ %s.further, %single.one ]
+  %s.value = load i32, ptr %s.at, align 1
+  %s.put = getelementptr i32, ptr %put, i64 %s
+  store i32 %s.value, ptr %s.put
+  %s.further = getelementptr i8, ptr %s.at, i64 %step
+  %s.next = add i64 %s, 1
+  %s.done = icmp eq i64 %s.next, %row
+  br i1 %s.done, label %outer.next, label %single.one
+bytes:
+  %b = phi i64 [ 0, %which ], [ %b.next, %bytes.next ]
+  %b.offset = mul i64 %b, %step
+  %b.at = getelementptr i8, ptr %at, i64 %b.offset
+  %b.to = mul i64 %b, %size
+  %b.put = getelementptr i8, ptr %put, i64 %b.to
+  br label %byte
+byte:
+  %n = phi i64 [ 0, %bytes ], [ %n.next, %byte ]
+  %n.at = getelementptr i8, ptr %b.at, i64 %n
+  %n.value = load i8, ptr %n.at
+  %n.put = getelementptr i8, ptr %b.put, i64 %n
+  store i8 %n.value, ptr %n.put
+  %n.next = add i64 %n, 1
+  %n.done = icmp eq i64 %n.next, %size
+  br i1 %n.done, label %bytes.next, label %byte
+bytes.next:
+  %b.next = add i64 %b, 1
+  %b.done = icmp eq i64 %b.next, %row
+  br i1 %b.done, label %outer.next, label %bytes
+outer.next:
+  %written = mul i64 %row, %size
+  %put.row = getelementptr i8, ptr %put, i64 %written
+  %at.next = getelementptr i8, ptr %at, i64 %row.step
+  %j.next = add i64 %j, 1
+  br label %outer
+done:
+  ret void
 }
 
 ; Run the code for some of the rows; 1 if it tells an error, which goes to the frame of the plan.

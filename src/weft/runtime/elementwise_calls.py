@@ -3,10 +3,12 @@
 What `weft.runtime.dispatch` is for functions, this is for objects of `weft.vectorize`: a ``__call__`` in machine code.
 It finds the record for the types of the arguments, broadcasts their shapes, makes the result as NumPy would lay it out,
 joins the axes that all operands go through in even steps, and runs the code of a loop over one axis, the innermost,
-for each row. Many short rows of much work are shared among the pool's threads, long ones in the loop itself. Which
-code that is depends on the pattern: whether each operand stays where it is, goes from element to element, or in other
-steps. Where there is no record, no code for the pattern or no pool yet, and where a result overlaps an operand, it
-calls the method `_call`, which makes what was missing; the pattern that was is in the second word of the lines.
+for each row. Rows of a few elements are put together in blocks, for which inputs that do not lie evenly are copied. So
+are the inputs of little work that go in other steps than from element to element. Rows and blocks of much work are
+shared among the pool's threads, long rows in the loop itself. Which code runs depends on the pattern: whether each
+operand stays where it is, goes from element to element, or in other steps. Where there is no record, no code for the
+pattern or no pool yet, and where a result overlaps an operand, it calls the method `_call`, which makes what was
+missing; the pattern that was is in the second word of the lines.
 
 All words have 64 bits. A record::
 
@@ -65,7 +67,13 @@ _EXACT = 1 << 53
 """Greater ints are not all floats."""
 
 _SHORT_ROW, _MANY_ROWS = 16, 64
-"""Rows of fewer elements, if there are more of them, cost more than the code in two dimensions that `_call` has."""
+"""Rows of fewer elements, if there are more of them, are put together in blocks."""
+
+_BLOCK = 512
+"""Of so many elements at most."""
+
+_LITTLE = 1 << 16
+"""So many elements are in a cache, where a copy takes less time than to gather them; out of memory it takes more."""
 
 _LARGE, _LONG_ROW, _CHUNK = 1 << 15, 1 << 14, 1 << 12
 """From so many elements on rows shorter than these are shared among threads, at least so many elements each."""
@@ -108,6 +116,11 @@ class ElementwiseCalls:
             LARGE=_LARGE,
             LONG_ROW=_LONG_ROW,
             CHUNK=_CHUNK,
+            BLOCK=_BLOCK,
+            LITTLE=_LITTLE,
+            CHUNK_BLOCKS=_CHUNK // _BLOCK,
+            BUFFER=16 * _BLOCK,
+            BUFFERS=16 * _BLOCK * operands,
         )
         self._names = tuple(map(sys.intern, ("_table", "_call", "_finish", "out", "where")))
         self._addresses = (ctypes.c_void_p * 5)(*map(id, self._names))
