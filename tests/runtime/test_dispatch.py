@@ -372,7 +372,7 @@ def work():
             assert False
         except ValueError:
             pass
-    assert len(through_python) == 1, len(through_python)
+    assert len(through_python) == 2, "the first call of a process does not load what calls are made by"
     done.append(True)
 
 done = []
@@ -384,13 +384,48 @@ with weft.profile() as seen:
     thread = threading.Thread(target=lambda: done.append(total(np.ones(3))))
     thread.start()
     thread.join()
-assert len(through_python) == 2 and len(seen.events) >= 1, "who looks on sees calls of threads as well"
+assert len(through_python) == 3 and len(seen.events) >= 1, "who looks on sees calls of threads as well"
 """
 
 
 def test_a_thread_calls_where_the_main_one_never_did(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(IN_A_THREAD)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+FIRST_CALLS = """
+import numpy as np
+import weft
+from weft import cuda
+from weft.runtime.dispatch import is_loaded
+
+@weft.jit
+def total(a):
+    return a.sum()
+
+@cuda.jit
+def more(a):
+    a[cuda.grid(1)] += 1
+
+a = np.zeros(8)
+more[1, 8](a)
+total(a)
+assert not is_loaded()
+WHAT
+assert is_loaded() and isinstance(type(HOW).__call__, type(str.join))
+for _ in range(3):
+    more[1, 8](a)
+    total(a)
+assert total(a) == 8 * a[0] >= 32
+"""
+
+
+@pytest.mark.parametrize(("what", "how"), [("total(a)", "total"), ("more[1, 8](a)", "more[1, 8]")])
+def test_the_first_call_of_a_process_does_not_load_it(what: str, how: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(FIRST_CALLS.replace("WHAT", what).replace("HOW", how))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

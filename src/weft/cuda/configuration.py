@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, WeftError
-from weft.runtime.dispatch import Record, calls
+from weft.runtime.dispatch import Record, calls, is_loaded
 from weft.runtime.shape import LaunchShape, launch_shape
 from weft.target.once import once
 
@@ -85,7 +85,8 @@ class ConfiguredKernel:
             raise
         if self._tries < _MOST_TRIES:
             self._tries += 1
-            self._remember(args)
+            if self._tries > 1 or is_loaded():
+                self._remember(args)
 
     def _remember(self, args: tuple[Any, ...]) -> None:
         record = self.kernel.record_of(self.shape, args)

@@ -30,7 +30,7 @@ from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
 from weft.runtime.array_memory import has_large_extent
-from weft.runtime.dispatch import calls, parameter_words
+from weft.runtime.dispatch import calls, is_loaded, parameter_words
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -226,7 +226,8 @@ class JitFunction(Portable):
             if record is not None and self._arity >= 0:
                 self._table = record.before(self._table)
                 self._by_record[record.address] = made
-                _call_by_machine_code()
+                if is_loaded():
+                    _call_by_machine_code()
         return made
 
     def _serving(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
@@ -283,7 +284,9 @@ class JitFunction(Portable):
                 raise
             return self(*hosts)
         compiled = self.overloads.get(types)
-        if compiled is None and self.signatures:
+        if compiled is not None and self._table:
+            _call_by_machine_code()
+        elif compiled is None and self.signatures:
             compiled, args = self._accepting(types, args)
         elif compiled is None and self.options.tune:
             compiled = made_once(self.overloads, types, lambda: self._tuned(types, args))

@@ -199,8 +199,20 @@ class Calls:
 
 @once
 def calls() -> Calls | None:
-    """The machine code of this process; None where calls go through Python."""
+    """The machine code of this process; None where calls go through Python.
+
+    The first call of all does not ask for it: a process that makes one would wait for what it has no use for.
+    """
+    _asked.append(True)
     return Calls() if _lies_as_expected() else None
+
+
+_asked: list[bool] = []
+
+
+def is_loaded() -> bool:
+    """Whether there is the machine code already, or none at all."""
+    return bool(_asked)
 
 
 def python_address(name: str) -> int:

@@ -344,7 +344,7 @@ no:
 }
 
 ; The words of an operand in a plan.
-define internal ptr @operand(ptr %plan, i64 %k) alwaysinline {
+define internal ptr @operand(ptr %plan, i64 %k) {
   %begin = mul i64 %k, ${OPERAND}
   %word = add i64 %begin, ${OPERANDS}
   %at = getelementptr i64, ptr %plan, i64 %word
@@ -352,7 +352,7 @@ define internal ptr @operand(ptr %plan, i64 %k) alwaysinline {
 }
 
 ; Note an array as an operand; false where it is none of such elements, with such flags.
-define internal i1 @array(ptr %plan, i64 %k, ptr %object, ptr %dtype, i64 %size, i32 %wanted) alwaysinline {
+define internal i1 @array(ptr %plan, i64 %k, ptr %object, ptr %dtype, i64 %size, i32 %wanted) {
 entry:
   %type.at = getelementptr i8, ptr %object, i64 8
   %type = load ptr, ptr %type.at
@@ -387,7 +387,7 @@ no:
   ret i1 false
 }
 
-define internal void @note(ptr %op, ptr %data, i64 %ndim, ptr %shape, ptr %strides, i64 %size) alwaysinline {
+define internal void @note(ptr %op, ptr %data, i64 %ndim, ptr %shape, ptr %strides, i64 %size) {
   %ndim.at = getelementptr i64, ptr %op, i64 1
   %shape.at = getelementptr i64, ptr %op, i64 2
   %strides.at = getelementptr i64, ptr %op, i64 3
@@ -1667,7 +1667,7 @@ done:
 }
 
 ; Move all operands by so many steps along an axis.
-define internal void @move(ptr %plan, ptr %pointers, i64 %ops, i64 %dimension, i64 %steps) alwaysinline {
+define internal void @move(ptr %plan, ptr %pointers, i64 %ops, i64 %dimension, i64 %steps) {
 entry:
   %word = add i64 %dimension, ${STEPS}
   br label %check

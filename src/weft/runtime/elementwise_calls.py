@@ -139,7 +139,7 @@ class ElementwiseCalls:
             "weft_callers": ctypes.addressof(CALLERS),
             "weft_pool_ready": ctypes.addressof(POOL_READY),
         }
-        self._code = own_code("elementwise", text, (_CALL,), TargetSpec.chosen(), imports, True)
+        self._code = own_code("elementwise", text, (_CALL,), TargetSpec.chosen(), imports)
         self._methods: dict[type, Method] = {}
 
     def take_over(self, cls: type) -> bool:
