@@ -1229,7 +1229,6 @@ entry:
   %slots = alloca [${SLOTS} x i64], align 16
   %pointers = alloca [${OPERAND_COUNT} x ptr], align 16
   %frame = alloca [2 x i64], align 16
-  %buffers = alloca [${BUFFERS} x i8], align 64
   %function = load ptr, ptr %plan
   %ops.at = getelementptr i64, ptr %plan, i64 1
   %ops = load i64, ptr %ops.at
@@ -1247,9 +1246,24 @@ entry:
   %length = call i64 @block_length(ptr %plan)
   %parts.of.rows = icmp eq i64 %mode, 1
   store [2 x i64] zeroinitializer, ptr %frame
+  br label %measure
+measure:
+  ; As much memory as copies take: a thread's stack may be small.
+  %q = phi i64 [ 0, %entry ], [ %q.next, %add ]
+  %bytes = phi i64 [ 0, %entry ], [ %more.bytes, %add ]
+  %measured = icmp eq i64 %q, %ops
+  br i1 %measured, label %reserve, label %add
+add:
+  %q.op = call ptr @operand(ptr %plan, i64 %q)
+  %q.bytes = call i64 @buffer_bytes(ptr %q.op)
+  %more.bytes = add i64 %bytes, %q.bytes
+  %q.next = add i64 %q, 1
+  br label %measure
+reserve:
+  %buffers = alloca i8, i64 %bytes, align 64
   br label %block
 block:
-  %b = phi i64 [ %begin, %entry ], [ %b.next, %advance ]
+  %b = phi i64 [ %begin, %reserve ], [ %b.next, %advance ]
   %outer.row = udiv i64 %b, %in.row
   %place = urem i64 %b, %in.row
   %first = mul i64 %place, %length
@@ -1291,6 +1305,7 @@ digit.on:
 operands:
   %k = phi i64 [ 0, %digit ], [ %k.next, %laid ]
   %slot = phi ptr [ %slots, %digit ], [ %slot.next, %laid ]
+  %buffer = phi ptr [ %buffers, %digit ], [ %buffer.next, %laid ]
   %all = icmp eq i64 %k, %ops
   br i1 %all, label %run, label %lay
 lay:
@@ -1310,8 +1325,6 @@ lay:
   %is.copied = icmp ne i64 %copied, 0
   br i1 %is.copied, label %copy, label %direct
 copy:
-  %buffer.offset = mul i64 %k, ${BUFFER}
-  %buffer = getelementptr i8, ptr %buffers, i64 %buffer.offset
   ; What is the same in all short rows is there from the first block of them on.
   %moves = icmp ne i64 %row.step, 0
   %is.begin = icmp eq i64 %b, %begin
@@ -1345,6 +1358,8 @@ array:
   br label %laid
 laid:
   %slot.next = phi ptr [ %behind.number, %number ], [ %behind.array, %array ]
+  %used = call i64 @buffer_bytes(ptr %op)
+  %buffer.next = getelementptr i8, ptr %buffer, i64 %used
   %k.next = add i64 %k, 1
   br label %operands
 run:
@@ -1367,21 +1382,22 @@ done:
   ret i32 0
 }
 
+; How much memory the copies of an operand take.
+define internal i64 @buffer_bytes(ptr %op) {
+  %size.at = getelementptr i64, ptr %op, i64 4
+  %size = load i64, ptr %size.at
+  %copied.at = getelementptr i64, ptr %op, i64 7
+  %copied = load i64, ptr %copied.at
+  %elements = mul i64 %copied, ${BLOCK}
+  %bytes = mul i64 %elements, %size
+  ret i64 %bytes
+}
+
 ; Copy some rows one behind the other: elements of so many bytes, by two steps.
 define internal void @gather(ptr %from, i64 %step, i64 %row.step, i64 %row, i64 %rows, i64 %size, ptr %to) {
 entry:
-  br label %outer
-outer:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %outer.next ]
-  %at = phi ptr [ %from, %entry ], [ %at.next, %outer.next ]
-  %put = phi ptr [ %to, %entry ], [ %put.row, %outer.next ]
-  %all = icmp eq i64 %j, %rows
-  br i1 %all, label %done, label %which
-which:
-  switch i64 %size, label %bytes [ i64 8, label %double
-    i64 4, label %single ]
-double:
-  ; Every second one, and all from the last to the first, are loaded as vectors; these do not go beyond the last one.
+  ; Of 8 bytes, every second element, and all from the last to the first, are loaded as vectors, which do not go beyond
+  ; the last one.
   %d.most = and i64 %row, -4
   %d.many = icmp sge i64 %row, 4
   %row.less = sub i64 %row, 1
@@ -1391,12 +1407,31 @@ double:
   %is.back = icmp eq i64 %step, -8
   %evens = and i1 %is.even, %even.many
   %backs = and i1 %is.back, %d.many
-  br i1 %evens, label %double.even, label %double.odd
+  %by.four = select i1 %d.many, i64 0, i64 1
+  %by.vector = select i1 %backs, i64 2, i64 %by.four
+  %doubles = select i1 %evens, i64 3, i64 %by.vector
+  %is.double = icmp eq i64 %size, 8
+  %is.single = icmp eq i64 %size, 4
+  %others = select i1 %is.single, i64 4, i64 5
+  %way = select i1 %is.double, i64 %doubles, i64 %others
+  br label %outer
+outer:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %outer.next ]
+  %at = phi ptr [ %from, %entry ], [ %at.next, %outer.next ]
+  %put = phi ptr [ %to, %entry ], [ %put.row, %outer.next ]
+  %all = icmp eq i64 %j, %rows
+  br i1 %all, label %done, label %which
+which:
+  switch i64 %way, label %bytes [ i64 0, label %double.four
+    i64 1, label %double.rest
+    i64 2, label %double.back
+    i64 3, label %double.even
+    i64 4, label %single ]
 double.even:
-  %e = phi i64 [ 0, %double ], [ %e.next, %double.even ]
+  %e = phi i64 [ 0, %which ], [ %e.next, %double.even ]
   %e.offset = mul i64 %e, 16
   %e.at = getelementptr i8, ptr %at, i64 %e.offset
-  %e.pairs = load <8 x i64>, ptr %e.at, align 8
+  %e.pairs = load <8 x i64>, ptr %e.at, align 1
   %e.first = shufflevector <8 x i64> %e.pairs, <8 x i64> poison, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
   %e.put = getelementptr i64, ptr %put, i64 %e
   store <4 x i64> %e.first, ptr %e.put, align 8
@@ -1404,14 +1439,12 @@ double.even:
   %e.further = getelementptr i8, ptr %e.at, i64 64
   %e.more = icmp slt i64 %e.next, %even.most
   br i1 %e.more, label %double.even, label %double.rest
-double.odd:
-  br i1 %backs, label %double.back, label %double.any
 double.back:
-  %r = phi i64 [ 0, %double.odd ], [ %r.next, %double.back ]
+  %r = phi i64 [ 0, %which ], [ %r.next, %double.back ]
   %r.offset = mul i64 %r, -8
   %r.at = getelementptr i8, ptr %at, i64 %r.offset
   %r.from = getelementptr i8, ptr %r.at, i64 -24
-  %r.values = load <4 x i64>, ptr %r.from, align 8
+  %r.values = load <4 x i64>, ptr %r.from, align 1
   %r.turned = shufflevector <4 x i64> %r.values, <4 x i64> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
   %r.put = getelementptr i64, ptr %put, i64 %r
   store <4 x i64> %r.turned, ptr %r.put, align 8
@@ -1419,11 +1452,9 @@ double.back:
   %r.further = getelementptr i8, ptr %r.at, i64 -32
   %r.more = icmp slt i64 %r.next, %d.most
   br i1 %r.more, label %double.back, label %double.rest
-double.any:
-  br i1 %d.many, label %double.four, label %double.rest
 double.four:
-  %d4 = phi i64 [ 0, %double.any ], [ %d4.next, %double.four ]
-  %d4.from = phi ptr [ %at, %double.any ], [ %d4.further, %double.four ]
+  %d4 = phi i64 [ 0, %which ], [ %d4.next, %double.four ]
+  %d4.from = phi ptr [ %at, %which ], [ %d4.further, %double.four ]
   %d4.value.0 = load i64, ptr %d4.from, align 1
   %d4.from.1 = getelementptr i8, ptr %d4.from, i64 %step
   %d4.value.1 = load i64, ptr %d4.from.1, align 1
@@ -1444,8 +1475,8 @@ double.four:
   %d4.more = icmp slt i64 %d4.next, %d.most
   br i1 %d4.more, label %double.four, label %double.rest
 double.rest:
-  %d.begin = phi i64 [ 0, %double.any ], [ %d.most, %double.four ], [ %even.most, %double.even ], [ %d.most, %double.back ]
-  %d.from = phi ptr [ %at, %double.any ], [ %d4.further, %double.four ], [ %e.further, %double.even ], [ %r.further, %double.back ]
+  %d.begin = phi i64 [ 0, %which ], [ %d.most, %double.four ], [ %even.most, %double.even ], [ %d.most, %double.back ]
+  %d.from = phi ptr [ %at, %which ], [ %d4.further, %double.four ], [ %e.further, %double.even ], [ %r.further, %double.back ]
   %d.some = icmp slt i64 %d.begin, %row
   br i1 %d.some, label %double.one, label %outer.next
 double.one:

@@ -119,8 +119,6 @@ class ElementwiseCalls:
             BLOCK=_BLOCK,
             LITTLE=_LITTLE,
             CHUNK_BLOCKS=_CHUNK // _BLOCK,
-            BUFFER=16 * _BLOCK,
-            BUFFERS=16 * _BLOCK * operands,
         )
         self._names = tuple(map(sys.intern, ("_table", "_call", "_finish", "out", "where")))
         self._addresses = (ctypes.c_void_p * 5)(*map(id, self._names))
