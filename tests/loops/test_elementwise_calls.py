@@ -148,6 +148,34 @@ def test_complex_numbers_and_truths(seen: list[tuple[Any, ...]]) -> None:
     assert not seen
 
 
+def test_arrays_that_are_converted_first(seen: list[tuple[Any, ...]]) -> None:
+    @weft.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
+    def mean(x, y):
+        return (x + y) / 2
+
+    ints, swapped, single = np.arange(6), LINE.astype(">f8"), LINE.astype(np.float32)
+    for x, y in (
+        (ints, LINE),
+        (swapped, LINE),
+        (single, ints),
+        (SQUARE, ints),
+        (ints, 2),
+        (ints.astype(np.int8), 0.5),
+    ):
+        wanted = through_python(mean, (x, y))
+        for _ in range(2):
+            same(mean(x, y), wanted)
+            out = np.empty_like(wanted)
+            assert mean(x, y, out=out) is out and np.array_equal(out, wanted)
+    seen.clear()
+    same(mean(ints, LINE), through_python(mean, (ints, LINE)))
+    assert len(seen) == 1, "Python code converts, and machine code does the rest"
+    assert combine(swapped, LINE).tolist() == expected(LINE, LINE).tolist()
+    back = ints[::-1]
+    with pytest.raises(ArgumentError):
+        mean(ints, LINE, out=back)
+
+
 @pytest.mark.parametrize(
     ("args", "error"),
     [

@@ -244,9 +244,13 @@ class VectorizedFunction(UfuncMethods, Portable):
         if foreign is not None:
             keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting, "order": order}
             return self._of_other_kinds(args, keywords, subok)
-        if dtype is None and order == "K" and casting == "same_kind" and self._has_learned(args):
+        if dtype is None and order == "K" and casting == "same_kind":
             named = {name: v for name, v in (("out", out), ("where", where)) if v is not _DEFAULTS.get(name)}
-            return self(*args, **named)
+            if self._has_learned(args):
+                return self(*args, **named)
+            operands = self._converted(args)
+            if operands is not None:
+                return self(*operands, **named)
         return self._of_any_arrays(args, out, where, dtype, casting, order)
 
     @located
@@ -272,6 +276,15 @@ class VectorizedFunction(UfuncMethods, Portable):
             return False
         pattern = record.lines.missing()
         return (pattern != 0 and self._add_line(record, pattern)) or known.get_ready()
+
+    @located
+    def _converted(self, args: Sequence[Any]) -> list[Any] | None:
+        """Arrays that machine code takes in the place of some that it does not; None where there are none such."""
+        if elementwise_calls() is None or len(args) != self.nin or checking():
+            return None
+        operands, _ = self._types.converted(args)
+        pairs = zip(args, operands, strict=True)
+        return operands if any(type(a) is np.ndarray and o is not a for a, o in pairs) else None
 
     def _record(self, args: Sequence[Any]) -> ElementwiseRecord | None:
         """What machine code knows of such arguments; None where it cannot know what is to be done."""
