@@ -53,6 +53,7 @@ SHORT_ROW = 64
 
 _PLAIN = frozenset({int, float, complex, bool, list, tuple, *np.sctypeDict.values()})
 _LAYOUTS = {DENSE: "C", STRIDED: "A"}
+_UNKNOWN: Any = object()
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
 
 
@@ -173,6 +174,7 @@ class VectorizedFunction(UfuncMethods, Portable):
         self._lines = {}
         self._table = 0
         self._records: dict[tuple[Any, ...], ElementwiseRecord | None] = {}
+        self._wanted: dict[tuple[Any, ...], list[np.dtype[Any]]] = {}
         self._machine_lines: dict[tuple[Scalar, ...], Lines] = {}
         self._by_line: dict[int, CompiledFunction] = {}
         self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
@@ -277,14 +279,18 @@ class VectorizedFunction(UfuncMethods, Portable):
         pattern = record.lines.missing()
         return (pattern != 0 and self._add_line(record, pattern)) or known.get_ready()
 
-    @located
     def _converted(self, args: Sequence[Any]) -> list[Any] | None:
         """Arrays that machine code takes in the place of some that it does not; None where there are none such."""
-        if elementwise_calls() is None or len(args) != self.nin or checking():
+        kinds = tuple([a.dtype if type(a) is np.ndarray else type(a) for a in args])
+        if self._records.get(kinds, _UNKNOWN) is not None:
             return None
-        operands, _ = self._types.converted(args)
-        pairs = zip(args, operands, strict=True)
-        return operands if any(type(a) is np.ndarray and o is not a for a, o in pairs) else None
+        if kinds not in self._wanted:
+            self._wanted[kinds] = [t.dtype for t in self._types.converted(args)[1]]
+        operands = [
+            a.astype(dtype) if type(a) is np.ndarray and a.dtype != dtype else a
+            for a, dtype in zip(args, self._wanted[kinds], strict=True)
+        ]
+        return operands if any(o is not a for a, o in zip(args, operands, strict=True)) else None
 
     def _record(self, args: Sequence[Any]) -> ElementwiseRecord | None:
         """What machine code knows of such arguments; None where it cannot know what is to be done."""
