@@ -170,7 +170,7 @@ class CompiledKernelBase:
             "prints": PRINT_SYMBOL in lowered.text,
             "lanes": 1 if lowered.summary is None else lowered.summary.width,
             "dimension": lowered.dimension or 0,
-            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.library_math.items()},
             "remarks": store_remarks(self._remarks, self._files()),
         }
 

@@ -1,12 +1,19 @@
 """Math functions come from the vector library, split or padded to its widths, and passive lanes do no harm."""
 
+import re
+
 import numpy as np
 import pytest
 
 from codegen.kernels import guarded, kernel_text, widened
-from codegen.machine_code import WIDTHS, compile_kernel
+from codegen.machine_code import WIDTHS, X86_64, compile_kernel, spec_of
+from weft.ir.reader import read_module
 from weft.machine.host import chosen
+from weft.machine.targets import AVX2, AVX512, Isa
 from weft.machine.vecmath_load import find_function
+from weft.options import CompileOptions
+from weft.passes.lower_kernel import lower_kernel
+from weft.target.machine import TargetSpec
 
 LANES = [n for n in (2, 4, 8, 16) if find_function("sin", 32, n, chosen().isa)]
 needs_library = pytest.mark.skipif(not LANES, reason="no vector math library is installed")
@@ -26,11 +33,11 @@ def math_kernel(name: str, type: str, masked: bool) -> str:
 
 @needs_library
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["sin", "exp"])
+@pytest.mark.parametrize("name", ["sin", "exp", "log", "tan"])
 @pytest.mark.parametrize("type", ["float", "double"])
 def test_library_functions_compute_every_lane(name: str, type: str, width: int) -> None:
     dtype = np.dtype(np.float32 if type == "float" else np.float64)
-    given = np.linspace(-8, 8, 64).astype(dtype)
+    given = np.linspace(0.1 if name == "log" else -8, 8, 64).astype(dtype)
     wanted = getattr(np, name)(given.astype(np.longdouble)).astype(dtype)
     for n, threads in ((64, 64), (37, 45)):
         got = np.zeros(64, dtype)
@@ -43,16 +50,16 @@ def test_library_functions_compute_every_lane(name: str, type: str, width: int) 
 def test_wide_vectors_are_split_and_narrow_ones_padded() -> None:
     widest, least = LANES[-1], LANES[0]
     call = "<{0} x float> @_"
-    split = widened(math_kernel("sin", "float", False), 2 * widest, None)
+    split = widened(math_kernel("tan", "float", False), 2 * widest, None)
     assert split.count(call.format(widest)) == 2
     if least > 2:
-        padded = widened(math_kernel("sin", "float", False), least // 2, None)
+        padded = widened(math_kernel("tan", "float", False), least // 2, None)
         assert padded.count(call.format(least)) == 1
 
 
 @needs_library
 def test_passive_lanes_compute_the_function_of_one() -> None:
-    text = widened(math_kernel("exp", "float", True), LANES[-1], None)
+    text = widened(math_kernel("tan", "float", True), LANES[-1], None)
     assert f"<{LANES[-1]} x float> splat (float 1.000000e+00)" in text
 
 
@@ -60,3 +67,32 @@ def test_functions_without_a_vector_form_run_lane_by_lane(monkeypatch: pytest.Mo
     monkeypatch.setenv("WEFT_VECTOR_MATH", "none")
     text = widened(math_kernel("sin", "float", True), 8, None)
     assert "call float @llvm.sin.f32(float" in text and "<8 x float> @_" not in text
+
+
+@pytest.mark.parametrize("isa", X86_64, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("name", ["sin", "exp"])
+def test_functions_of_wefts_own_are_in_code_for_any_machine(name: str, isa: Isa) -> None:
+    text = lower_kernel(
+        read_module(math_kernel(name, "float", True)), "kernel", CompileOptions(), spec_of(isa)
+    ).text
+    if isa.vector_bits >= 256 or spec_of(isa) != TargetSpec.chosen():
+        assert "@_ZGV" not in text
+        assert re.search(rf"define internal <\d+ x float> @weft\.math\.{name}\.v\d+f32", text)
+
+
+def test_what_runs_for_parts_of_a_lane_group_calls_functions_of_wefts_own() -> None:
+    text = lower_kernel(
+        read_module(math_kernel("exp", "float", False)), "kernel", CompileOptions(width=8), spec_of(AVX2)
+    ).text
+    calls = [line for line in text.splitlines() if "call <8 x float> @weft.math.exp.v8f32(" in line]
+    # Those of whole lane groups alone are inlined.
+    assert [line.endswith(")") for line in calls].count(True) == 1
+    assert len(calls) > 1
+    assert "noinline" in text
+
+
+def test_passive_lanes_are_left_to_functions_for_which_all_arguments_are_alike() -> None:
+    text = lower_kernel(
+        read_module(math_kernel("exp", "float", True)), "kernel", CompileOptions(width=16), spec_of(AVX512)
+    ).text
+    assert "splat (float 1.000000e+00)" not in text.partition("define internal <16 x float> @weft.math")[0]

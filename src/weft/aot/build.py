@@ -32,6 +32,8 @@ from weft.runtime.heap import heap_module
 from weft.runtime.pool_ir import pool_module
 from weft.target.machine import TargetSpec, emit_object
 
+_VECTOR_MATH = {"libmvec": "own,libmvec", "none": "own"}
+
 LEVELS = {"x86-64": 1, "x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
 """Levels of instructions by name."""
 
@@ -99,7 +101,8 @@ def build(
     names
         What to export; all that there is by default.
     vector_math
-        ``libmvec`` links with the library of vector math that comes with glibc, ``none`` calls scalar functions.
+        ``libmvec`` links with the library of vector math that comes with glibc; with ``none`` what weft has no vector
+        function of its own for is called lane by lane.
     stem
         What the files are called; by default as the source is.
     progress
@@ -161,7 +164,7 @@ def build(
 def _made(source: Path, work: Path, level: str, names: Sequence[str], vector_math: str) -> Made:
     prefix = f"v{LEVELS[level]}"
     command = [sys.executable, "-m", "weft.aot.worker", str(source), str(work), prefix, *names]
-    environment = {**os.environ, "WEFT_CPU": level, "WEFT_VECTOR_MATH": vector_math}
+    environment = {**os.environ, "WEFT_CPU": level, "WEFT_VECTOR_MATH": _VECTOR_MATH[vector_math]}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:

@@ -25,6 +25,7 @@ from weft.machine.targets import Isa
 from weft.machine.vecmath_load import find_function
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
+from weft.target.own_math import is_own
 from weft.target.passes import WHOLE
 from weft.target.vector_math import MathSymbol
 
@@ -147,6 +148,8 @@ def _called(module: Module) -> set[str]:
 def _symbols(math: Mapping[str, MathSymbol], isa: Isa) -> dict[str, int]:
     symbols: dict[str, int] = {}
     for symbol, function in math.items():
+        if is_own(symbol):
+            continue
         found = find_function(function.name, function.bits, function.lanes, isa)
         if found is None:
             raise UnsupportedError(f"no library is installed that has {symbol}")

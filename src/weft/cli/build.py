@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         "--vector-math",
         choices=("libmvec", "none"),
         default="libmvec",
-        help="link with glibc's vector math, or call scalar functions",
+        help="link with glibc's vector math, or call scalar functions where weft has no vector function itself",
     )
     parser.set_defaults(run=run)
 

@@ -28,7 +28,7 @@ from weft.codegen.lane_passes import BODIES, KNOWN_NUMBERS, LINEAR_LANES, NARROW
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
-from weft.codegen.widen.calls import FindMath
+from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, one_register
 from weft.costs.one_thread import may_be_alone
@@ -263,6 +263,8 @@ def widen_loop(
         width = loop.width if own is called else loop.rest
         shapes = all_uniform(function, own.lanes, loop.aligned)
         unit = own.unit(function, shapes, SimdForm(f"{function.name}.w{width}"))
+        if function is not loop.lane_functions[0]:
+            unit.find_math = called_seldom(unit.find_math)
         runner.run(LINEAR_LANES, unit)
         # Its calls are replaced behind it: only then there is a program to look at.
         runner.watched_by().run((WIDENING,), unit)

@@ -196,7 +196,7 @@ class CompiledFunction:
                 [kind, message, store_file(file, files), *place]
                 for kind, message, file, *place in self._results.errors
             ],
-            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.math.items()},
+            "math": {symbol: [m.name, m.bits, m.lanes] for symbol, m in lowered.library_math.items()},
             "remarks": store_remarks(self._remarks, files),
         }
 

@@ -24,6 +24,7 @@ from weft.report.llvm_programs import CompileText
 from weft.report.machine_code import Lines, MakeLines, joined_lines, machine_lines
 from weft.report.text_source import TextSource
 from weft.target.machine import TargetSpec
+from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -71,7 +72,7 @@ def code_of_text(file: str, lines_of_text: bool) -> CompileText:
 
 
 def _function_lines(module: Module, spec: TargetSpec) -> Lines:
-    return machine_lines(write_module(module, plain=True), WHOLE, spec)
+    return machine_lines(with_definitions(write_module(module, plain=True), spec.isa), WHOLE, spec)
 
 
 def _whole_function(

@@ -21,6 +21,7 @@ from weft.passes.foreign import WHOLE_FUNCTION
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
+from weft.target.own_math import with_definitions
 from weft.target.vector_math import MathSymbol
 from weft.transform.foreign.inline_marks import LOCAL
 from weft.transform.groups.single_lane import run_single_lane
@@ -63,7 +64,7 @@ def add_declared_variants(program: ForeignUnit) -> DeclaredVariants:
     for function in module.definitions():
         run_single_lane(function)
     verify(module)
-    text = write_module(module, plain=True) if checking() else ""
+    text = with_definitions(write_module(module, plain=True), program.isa) if checking() else ""
     for unit, log in checks if checking() else ():
         from weft.check.foreign import check_lanes
 

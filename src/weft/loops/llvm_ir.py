@@ -35,8 +35,10 @@ from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
+from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE, Pipeline, optimize
 from weft.target.reading import decode_text
+from weft.target.vector_math import of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 MASKS = ("none", "last")
@@ -242,7 +244,7 @@ def vectorize_ir(
 def _declared(unit: ForeignUnit, file: str) -> VectorizedIR:
     """The versions that the program asks for."""
     unit.runner.run(FORM, unit)
-    found, module = add_declared_variants(unit), unit.module
+    found = add_declared_variants(unit)
     if not found.made and not found.remarks:
         raise ArgumentError(
             f"no function of {file} is marked to be vectorized for {unit.isa.name}",
@@ -251,16 +253,16 @@ def _declared(unit: ForeignUnit, file: str) -> VectorizedIR:
     declarations = [c_declaration(function) for function in found.made]
     header = None if None in declarations else "\n".join(d for d in declarations if d is not None)
     names = ", ".join(function.name for function in found.made)
-    text = write_module(module, plain=True)
-    return VectorizedIR(names, 0, found.remarks, tuple(found.math), text, unit.spec, header)
+    text = _text_of(unit)
+    return VectorizedIR(names, 0, found.remarks, tuple(of_libraries(found.math)), text, unit.spec, header)
 
 
 def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
     """The function, with its loops in lanes."""
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
     made = VectorizedIR(
-        unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks, tuple(unit.math),
-        write_module(unit.module, plain=True), unit.spec, "", unit.pipeline,
+        unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks,
+        tuple(of_libraries(unit.math)), _text_of(unit), unit.spec, "", unit.pipeline,
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_loops
@@ -279,7 +281,7 @@ def _whole_function(unit: ForeignFunctionUnit, check_with: Sequence[Any] | None)
     if unit.name != unit.wanted:
         scalar.linkage.linkage = "internal"
     made = VectorizedIR(
-        unit.simd_name, 0, unit.remarks, tuple(unit.math), write_module(unit.module, plain=True), unit.spec,
+        unit.simd_name, 0, unit.remarks, tuple(of_libraries(unit.math)), _text_of(unit), unit.spec,
         c_declaration(unit.simd),
     )  # fmt: skip
     if log.stages:
@@ -287,6 +289,10 @@ def _whole_function(unit: ForeignFunctionUnit, check_with: Sequence[Any] | None)
 
         check_lanes(unit, scalar, made._text, log.stages, check_with)
     return made
+
+
+def _text_of(unit: ForeignUnit) -> str:
+    return with_definitions(write_module(unit.module, plain=True), unit.spec.isa)
 
 
 def _run(passes: PassList, unit: ForeignUnit, check: bool) -> StageLog:

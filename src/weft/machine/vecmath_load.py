@@ -13,6 +13,9 @@ from msgspec import Struct
 from weft.machine.targets import Isa
 from weft.machine.vecmath import LIBRARIES, VectorFunction, VectorMathLibrary, function_in
 
+OWN = "own"
+"""Weft's own functions among the names of libraries."""
+
 
 class LoadedLibrary(Struct, frozen=True):
     """A library that is mapped into this process.
@@ -67,13 +70,24 @@ def installed() -> tuple[LoadedLibrary, ...]:
     """Return the libraries to use, in order.
 
     The environment variable ``WEFT_VECTOR_MATH`` holds names from the table, separated by commas, to use only
-    those, in that order; ``none`` turns vector math off.
+    those, in that order, and `OWN` for weft's own functions; ``none`` turns vector math off.
     """
-    chosen = os.environ.get("WEFT_VECTOR_MATH")
-    names = [library.name for library in LIBRARIES] if chosen is None else chosen.split(",")
+    names = _wanted()
     by_name = {library.name: library for library in LIBRARIES}
-    loaded = [load(by_name[name.strip()]) for name in names if name.strip() in by_name]
+    loaded = [load(by_name[name]) for name in names if name in by_name]
     return tuple(library for library in loaded if library)
+
+
+def wants_own() -> bool:
+    """Whether functions of weft's own may be used."""
+    return OWN in _wanted()
+
+
+def _wanted() -> list[str]:
+    chosen = os.environ.get("WEFT_VECTOR_MATH")
+    if chosen is None:
+        return [OWN, *(library.name for library in LIBRARIES)]
+    return [name.strip() for name in chosen.split(",")]
 
 
 def find_function(name: str, element_bits: int, lanes: int, isa: Isa) -> tuple[VectorFunction, int] | None:

@@ -21,6 +21,7 @@ from weft.codegen.rows import RowKernel
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.warp_continuations import WarpContinuations
+from weft.codegen.widen.calls import called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Value
 from weft.ir.clone import clone_function
@@ -101,6 +102,8 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
         part.facts = unit.facts if function is kernel else None
         part.seldom = function is not kernel
+        if part.seldom:
+            part.find_math = called_seldom(part.find_math)
         vectors.append(vectorize(part, _runner(unit, i)))
         summaries.append(part.summary)
     summaries[0].replacement.arrays_apart = any(s.replacement.arrays_apart for s in summaries)

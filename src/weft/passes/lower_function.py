@@ -21,9 +21,10 @@ from weft.passes.stages import Stage, log_of
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
+from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE, Pipeline
 from weft.target.short_fills import with_short_fills
-from weft.target.vector_math import MathSymbol
+from weft.target.vector_math import MathSymbol, of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
@@ -75,6 +76,11 @@ class LoweredFunction(Struct):
     pipeline: Pipeline = WHOLE
     row_numbers: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def library_math(self) -> dict[str, MathSymbol]:
+        """Functions of vector math libraries that the code calls, by symbol."""
+        return of_libraries(self.math)
+
 
 def lower_function(
     module: Module,
@@ -111,7 +117,8 @@ def lower_function(
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(LOOPS, unit)
-        text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
+        text = with_definitions(write_module(unit.module, plain=True), spec.isa)
+        text = with_masked_loops(text, spec.isa)
         text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
     summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
     summaries += unit.called.values()

@@ -22,9 +22,10 @@ from weft.runtime.launch_terms import LaunchTerms
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.masked_loops import with_masked_loops
+from weft.target.own_math import with_definitions
 from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
 from weft.target.short_fills import with_short_fills
-from weft.target.vector_math import MathSymbol
+from weft.target.vector_math import MathSymbol, of_libraries
 
 
 class LoweredKernel(Struct):
@@ -84,6 +85,11 @@ class LoweredKernel(Struct):
     pipeline: Pipeline = FINAL
 
     @property
+    def library_math(self) -> dict[str, MathSymbol]:
+        """Functions of vector math libraries that the code calls, by symbol."""
+        return of_libraries(self.math)
+
+    @property
     def summaries(self) -> list[VectorizationSummary]:
         """What vectorization did, to the kernel first."""
         return [] if self.summary is None else [self.summary, *self.called]
@@ -116,7 +122,8 @@ def lower_kernel(
     log = log_of(unit, runner)
     with timings.measure("passes"):
         runner.run(KERNELS, unit)
-        text = with_masked_loops(write_module(unit.module, plain=True), spec.isa)
+        text = with_definitions(write_module(unit.module, plain=True), spec.isa)
+        text = with_masked_loops(text, spec.isa)
         text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
     program = unit.done
     return LoweredKernel(

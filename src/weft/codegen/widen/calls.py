@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
@@ -26,15 +27,39 @@ from weft.machine.vecmath import math_function, ordinary_argument
 
 
 class VectorMathFunction(Struct, frozen=True):
-    """A vector function that code may call: its symbol, and how many lanes it takes."""
+    """A vector function that code may call.
+
+    Parameters
+    ----------
+    symbol, lanes
+        What is called with so many lanes.
+    ulp
+        The largest error in units in the last place.
+    takes_any
+        All arguments cost the same, so those of passive lanes are left as they are.
+    inline
+        Whether it may become part of the code that calls it, if the module defines it.
+    """
 
     symbol: str
     lanes: int
     ulp: float
+    takes_any: bool = False
+    inline: bool = True
 
 
 FindMath = Callable[[str, int], VectorMathFunction | None]
 """Looks up the vector function for a scalar callee, with at most so many lanes."""
+
+
+def called_seldom(find_math: FindMath) -> FindMath:
+    """The same functions for code that runs seldom and should be short: none is inlined."""
+
+    def find(callee: str, lanes: int) -> VectorMathFunction | None:
+        found = find_math(callee, lanes)
+        return found and replace(found, inline=False)
+
+    return find
 
 
 def widen_call(w: Widening, call: Instruction, find_math: FindMath) -> None:
@@ -134,7 +159,7 @@ def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None
     element = call.type
     assert isinstance(element, FloatType)
     args = [w.vector(a) for a in call.args]
-    if w.mask is not None:
+    if w.mask is not None and not math.takes_any:
         known = math_function(call.callee_name or "")
         harmless = w.lanes.splat(ConstFloat.of(element, ordinary_argument(known[0] if known else "")))
         args = [builder.select(w.mask, a, harmless) for a in args]
@@ -151,6 +176,8 @@ def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None
             pieces = [builder.shuffle(a, Poison(a.type), mask) for a in args]
         built = builder.call(callee, pieces)
         built.loc = call.loc
+        if not math.inline:
+            built.attrs["fn_attrs"] = ("noinline",)
         parts.append(built)
     w.set_vector(call, _joined(w, parts, lanes))
 

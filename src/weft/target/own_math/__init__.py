@@ -1,0 +1,139 @@
+"""Mathematics of weft's own: vector functions of single precision, as LLVM IR that becomes part of the code.
+
+A library's function is a call: all vectors are on the stack meanwhile, and code for another machine cannot know whether
+the library is there. These are inlined, need nothing, and are as fast or faster (`docs/performance.md`). Their
+coefficients are from `bench.fits.polynomials`.
+
+Widening calls them by symbol like those of a library; `with_definitions` adds what they do to the text that LLVM gets.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.machine.targets import Isa
+from weft.target.own_math.functions import FUNCTIONS, OwnFunction
+from weft.target.own_math.writing import Lines
+
+_PREFIX = "weft.math."
+_SYMBOL = re.compile(r"weft\.math\.(\w+)\.v(\d+)f32")
+_DECLARATION = re.compile(r"^declare [^\n]*@(weft\.math\.[\w.]+)\([^\n]*$", re.MULTILINE)
+_ATTRIBUTES = "nounwind willreturn memory(none)"
+
+
+def own_symbol(name: str, bits: int, lanes: int) -> str | None:
+    """The symbol of a function of weft's own, None where there is none."""
+    if bits != 32 or name not in FUNCTIONS:
+        return None
+    return f"{_PREFIX}{name}.v{lanes}f32"
+
+
+def is_own(symbol: str) -> bool:
+    """Whether a vector math function is one of weft's own, which code has in it."""
+    return symbol.startswith(_PREFIX)
+
+
+def has_odd_arguments(name: str, lanes: int, isa: Isa) -> bool:
+    """Whether there are arguments for which a function asks the C library, which takes longer."""
+    return FUNCTIONS[name].odd(Lines(isa, lanes), "%x") is not None
+
+
+def with_definitions(text: str, isa: Isa) -> str:
+    """Return a module's text with definitions for what it declares of them."""
+    if _PREFIX not in text:
+        return text
+    needed: dict[str, str] = {}
+
+    def define(declaration: re.Match[str]) -> str:
+        found = _SYMBOL.fullmatch(declaration[1])
+        assert found is not None
+        return _definition(declaration[1], found[1], int(found[2]), isa, needed)
+
+    text = _DECLARATION.sub(define, text)
+    missing = [line for name, line in needed.items() if f" @{name}(" not in _declarations(text)]
+    return "\n".join([text, *missing, ""])
+
+
+def _declarations(text: str) -> str:
+    return "\n".join(re.findall(r"^(?:declare|define) .*$", text, re.MULTILINE))
+
+
+def _definition(symbol: str, name: str, lanes: int, isa: Isa, needed: dict[str, str]) -> str:
+    function, w = FUNCTIONS[name], Lines(isa, lanes)
+    result = function.write(w, "%x")
+    odd, slow = function.odd(w, "%x"), ""
+    if odd is not None:
+        result = _choose(w, symbol, odd, result)
+        slow = (
+            _careful(symbol, function, isa, lanes, needed)
+            if function.careful
+            else _of_library(w, symbol, name)
+        )
+    needed |= w.declared
+    return _function(symbol, w, "%x", "alwaysinline", result) + slow
+
+
+def _function(symbol: str, w: Lines, parameters: str, attributes: str, result: str) -> str:
+    body = "\n".join(w.text)
+    head = f"define internal {w.floats} @{symbol}({w.floats} {parameters}) {attributes} {_ATTRIBUTES}"
+    return f"{head} {{\nentry:\n{body}\n  ret {w.floats} {result}\n}}\n"
+
+
+def _choose(w: Lines, symbol: str, odd: str, result: str) -> str:
+    """The result, or what the slow function says where an argument is odd."""
+    v, lanes = w.floats, w.lanes
+    mask = w.line(f"bitcast {w.bools} {odd} to i{lanes}")
+    any_odd = w.line(f"icmp ne i{lanes} {mask}, 0")
+    any_odd = w.call("llvm.expect.i1", "i1", f"i1 {any_odd}", "i1 false")
+    w.text += [
+        f"  br i1 {any_odd}, label %slow, label %done",
+        "slow:",
+        f"  %elsewhere = call {v} @{symbol}.slow({v} %x, {v} {result}, i{lanes} {mask})",
+        "  br label %done",
+        "done:",
+        f"  %chosen = phi {v} [ {result}, %entry ], [ %elsewhere, %slow ]",
+    ]
+    return "%chosen"
+
+
+def _careful(symbol: str, function: OwnFunction, isa: Isa, lanes: int, needed: dict[str, str]) -> str:
+    """The slow function: for all lanes in another way."""
+    assert function.careful is not None
+    w = Lines(isa, lanes)
+    result = function.careful(w, "%x")
+    needed |= w.declared
+    return _function(f"{symbol}.slow", w, f"%x, {w.floats} %fast, i{lanes} %mask", "alwaysinline", result)
+
+
+def _of_library(w: Lines, symbol: str, name: str) -> str:
+    """The slow function: lanes with odd arguments have what the C library says."""
+    v, lanes = w.floats, w.lanes
+    w.declared[f"{name}f"] = f"declare float @{name}f(float) {_ATTRIBUTES}"
+    return f"""
+define internal {v} @{symbol}.slow({v} %x, {v} %fast, i{lanes} %mask) noinline cold {_ATTRIBUTES} {{
+entry:
+  br label %lane
+lane:
+  %i = phi i32 [ 0, %entry ], [ %next, %end ]
+  %left = phi i{lanes} [ %mask, %entry ], [ %rest, %end ]
+  %y = phi {v} [ %fast, %entry ], [ %after, %end ]
+  %this = trunc i{lanes} %left to i1
+  br i1 %this, label %call, label %end
+call:
+  %one = extractelement {v} %x, i32 %i
+  %other = call float @{name}f(float %one)
+  %inserted = insertelement {v} %y, float %other, i32 %i
+  br label %end
+end:
+  %after = phi {v} [ %inserted, %call ], [ %y, %lane ]
+  %rest = lshr i{lanes} %left, 1
+  %next = add i32 %i, 1
+  %more = icmp ne i{lanes} %rest, 0
+  br i1 %more, label %lane, label %out
+out:
+  ret {v} %after
+}}
+"""
+
+
+__all__ = ["FUNCTIONS", "OwnFunction", "has_odd_arguments", "is_own", "own_symbol", "with_definitions"]

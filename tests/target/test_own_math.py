@@ -1,0 +1,174 @@
+"""Functions of weft's own: their error over all numbers, what odd ones become, where their coefficients are from."""
+
+import ctypes
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bench.fits.polynomials import FITS, fitted, largest_error
+from weft.machine.host import chosen
+from weft.machine.targets import AVX2, AVX512, SSE2, Isa
+from weft.target.jit import load_object
+from weft.target.machine import TargetSpec, emit_object
+from weft.target.own_math import FUNCTIONS, coefficients, has_odd_arguments, own_symbol, with_definitions
+from weft.target.passes import FINAL
+from weft.target.vector_math import math_finder
+
+ISAS = [
+    isa for isa in (SSE2, AVX2, AVX512) if isa.arch == chosen().arch and isa.features <= chosen().features
+]
+STEP = 101 if os.environ.get("WEFT_FUZZ") else 20_011
+"""Every so many of all 2**32 floats."""
+
+CHUNK = 1 << 20
+REFERENCE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "exp10": lambda x: np.power(10.0, x),
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sin": np.sin,
+    "cos": np.cos,
+}
+SPECIAL = np.array(
+    [
+        *(0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 1.1754942e-38, 1.17549435e-38, 3.4028235e38),
+        *(88.72, 88.73, 89.0, 104.0, -87.3, -87.4, -103.9, -104.1, 127.5, 128.0, -126.5, -149.5, -150.5, 1e4, 38.53),
+        *(10001.0, -10001.0, 1e30, -1e30, 38.54, -45.2),
+    ],
+    np.float32,
+)  # fmt: skip
+
+
+def compiled(name: str, isa: Isa, lanes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The function, on arrays."""
+    vector, symbol = f"<{lanes} x float>", own_symbol(name, 32, lanes)
+    text = f"""
+declare {vector} @{symbol}({vector})
+define void @run(ptr %a, ptr %out, i64 %n) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr {vector}, ptr %a, i64 %i
+  %x = load {vector}, ptr %p, align 4
+  %r = call {vector} @{symbol}({vector} %x)
+  %q = getelementptr {vector}, ptr %out, i64 %i
+  store {vector} %r, ptr %q, align 4
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+    library = ctypes.CDLL("libm.so.6")
+    address = ctypes.cast(getattr(library, f"{name}f"), ctypes.c_void_p).value
+    assert address is not None
+    code = load_object(
+        emit_object(with_definitions(text, isa), TargetSpec.of_isa(isa), FINAL),
+        ["run"],
+        {f"{name}f": address},
+    )
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code.address("run"))
+
+    def run(x: np.ndarray) -> np.ndarray:
+        padded = np.concatenate([x, np.ones(-len(x) % lanes, np.float32)])
+        out = np.empty_like(padded)
+        function(padded.ctypes.data, out.ctypes.data, len(padded) // lanes)
+        assert code is not None
+        return out[: len(x)]
+
+    return run
+
+
+def error(name: str, x: np.ndarray, got: np.ndarray) -> np.ndarray:
+    """In units in the last place of the result; infinite where a zero's sign, an infinity or a NaN is not right."""
+    with np.errstate(all="ignore"):
+        wanted = REFERENCE[name](x.astype(np.float64))
+        nearest = wanted.astype(np.float32)
+        unit = np.spacing(np.maximum(np.abs(nearest), np.float32(2.0**-126))).astype(np.float64)
+        found = np.abs(got - wanted) / unit
+    exact = ~np.isfinite(nearest) | (nearest == 0)
+    same = (got == nearest) & (np.signbit(got) == np.signbit(nearest)) | (np.isnan(got) & np.isnan(nearest))
+    # What is rounded to zero or infinity may be the number beside it.
+    close = (got == nearest) | (np.isfinite(wanted) & (found <= 1))
+    rounded = np.isfinite(wanted) & (wanted != 0)
+    return np.where(
+        exact & ~rounded, np.where(same, 0, np.inf), np.where(exact, np.where(close, 0, np.inf), found)
+    )
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_error_is_the_stated_one_over_all_numbers(name: str, isa: Isa) -> None:
+    run = compiled(name, isa, isa.lanes(32))
+    for start in range(0, 1 << 32, STEP * CHUNK):
+        bits = np.arange(start, min(1 << 32, start + STEP * CHUNK), STEP, dtype=np.uint64)
+        x = bits.astype(np.uint32).view(np.float32)
+        found = error(name, x, run(x))
+        assert not found.max() > FUNCTIONS[name].ulp, (
+            f"{name}({x[found.argmax()]!r}) errs by {found.max()} ulp"
+        )
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64] if os.environ.get("WEFT_FUZZ") else [4, 32])
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_odd_numbers_have_the_results_of_the_c_library_in_any_lane(name: str, isa: Isa, lanes: int) -> None:
+    run = compiled(name, isa, lanes)
+    for at in (0, lanes // 2, lanes - 1):
+        x = np.full(len(SPECIAL) * lanes, 0.75, np.float32)
+        x[at::lanes] = SPECIAL
+        found = error(name, x, run(x))
+        assert not found.max() > FUNCTIONS[name].ulp, (
+            f"{name}({x[found.argmax()]!r}) errs by {found.max()} ulp"
+        )
+
+
+@pytest.mark.parametrize("fit", FITS, ids=lambda fit: fit.name)
+def test_coefficients_are_those_of_the_fit(fit) -> None:
+    assert largest_error(fit, getattr(coefficients, fit.name)) <= 1.1 * largest_error(fit, fitted(fit))
+
+
+def test_own_functions_are_taken_where_they_are_faster_and_for_other_machines(monkeypatch) -> None:
+    monkeypatch.delenv("WEFT_VECTOR_MATH", raising=False)
+    used = {}
+    for isa in (AVX2, AVX512):
+        find = math_finder(used, TargetSpec.of_isa(isa))
+        for callee in ("expf", "llvm.exp.f32"):
+            found = find(callee, 16)
+            assert found is not None
+            assert found.symbol == "weft.math.exp.v16f32"
+            assert found.lanes == 16
+    elsewhere = math_finder(used, TargetSpec.of_isa(SSE2))("llvm.log.f32", 64)
+    if TargetSpec.of_isa(SSE2) != TargetSpec.chosen():
+        assert elsewhere is not None
+        assert elsewhere.symbol == "weft.math.log.v16f32"
+    assert math_finder(used, TargetSpec.of_isa(AVX2))("expf", 2).lanes == 4  # pyright: ignore[reportOptionalMemberAccess]
+    assert math_finder(used, TargetSpec("nvptx64-nvidia-cuda", "sm_75"))("expf", 16) is None
+
+
+def test_none_means_the_c_library(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_VECTOR_MATH", "none")
+    assert math_finder({}, TargetSpec.of_isa(AVX2))("expf", 8) is None
+    monkeypatch.setenv("WEFT_VECTOR_MATH", "own")
+    assert math_finder({}, TargetSpec.of_isa(AVX2))("expf", 8) is not None
+    assert math_finder({}, TargetSpec.of_isa(AVX2))("atanf", 8) is None
+
+
+def test_what_has_no_slow_path_says_so() -> None:
+    assert not has_odd_arguments("log", 16, AVX512)
+    assert has_odd_arguments("log", 8, AVX2)
+    assert has_odd_arguments("sin", 16, AVX512)
+
+
+def test_definitions_are_added_once_for_what_is_declared() -> None:
+    text = "declare <8 x float> @weft.math.sin.v8f32(<8 x float>)\ndeclare float @sinf(float)\n"
+    made = with_definitions(text, AVX2)
+    assert made.count("define internal <8 x float> @weft.math.sin.v8f32(") == 1
+    assert made.count("declare float @sinf(") == 1
+    assert with_definitions("define void @f() { ret void }", AVX2) == "define void @f() { ret void }"
