@@ -54,6 +54,7 @@ class Fit(Struct, frozen=True):
 _HALF_LN2 = 0.34675
 _HALF_LOG10_2 = 0.15052
 _HALF_PI = 1.5709
+_TANH_SMALL = 0.625
 
 FITS = (
     Fit("EXP", mpmath.exp, lambda x: 1 + x, lambda x: x * x, -_HALF_LN2, _HALF_LN2, 5),
@@ -61,6 +62,7 @@ FITS = (
     Fit("EXP10", lambda x: mpmath.mpf(10) ** x, lambda x: mpmath.mpf(1), lambda x: x, -_HALF_LOG10_2, _HALF_LOG10_2, 6),
     Fit("LOG", mpmath.log1p, lambda x: x - x * x / 2, lambda x: x**3, -0.25, 0.5, 8),
     Fit("SIN", mpmath.sin, lambda x: x, lambda x: x**3, 0.0, _HALF_PI, 4, 2),
+    Fit("TANH", mpmath.tanh, lambda x: x, lambda x: x**3, 0.0, _TANH_SMALL, 5, 2),
 )  # fmt: skip
 
 

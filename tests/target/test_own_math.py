@@ -32,6 +32,7 @@ REFERENCE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log10": np.log10,
     "sin": np.sin,
     "cos": np.cos,
+    "tanh": np.tanh,
 }
 SPECIAL = np.array(
     [

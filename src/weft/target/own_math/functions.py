@@ -20,6 +20,9 @@ _LEAST_NORMAL_BITS = 0x00800000
 _INFINITY_BITS = 0x7F800000
 _THREE_QUARTERS_BITS = 0x3F400000
 
+_TANH_SMALL = 0.625
+"""Up to where the hyperbolic tangent is a polynomial; from there on a quotient of powers loses nothing."""
+
 _ORDINARY_ANGLE = 1e4
 """Up to where sine and cosine reduce an angle by themselves."""
 
@@ -155,6 +158,20 @@ def _circular(quarter: float) -> Callable[[Lines, str], str]:
     return write
 
 
+def _tanh(w: Lines, x: str) -> str:
+    size = w.at_most(w.absolute(x), 10.0)
+    n, bits = w.nearest(size, 2 / math.log(2))
+    r = _without(w, w.add(size, size), n, _LN2)
+    power = w.scale_up(w.polynomial(r, (1.0, 1.0, *table.EXP)), n, bits)
+    one = w.float(1.0)
+    large = w.sub(one, w.divide(w.float(2.0), w.add(power, one)))
+    square = w.mul(size, size)
+    small = w.fma(w.mul(square, size), w.polynomial(square, table.TANH), size)
+    result = w.select(w.compare("olt", size, w.float(_TANH_SMALL)), small, large)
+    sign = w.integers_of("and", w.bits(x), w.integer(-(2**31)))
+    return w.from_bits(w.integers_of("or", w.bits(result), sign))
+
+
 FUNCTIONS: Mapping[str, OwnFunction] = {
     "exp": _exp(math.e, _LN2, (1.0, 1.0, *table.EXP), -104.0, 89.0),
     "exp2": _exp(2.0, (1.0,), (1.0, *table.EXP2), -152.0, 128.5),
@@ -163,6 +180,7 @@ FUNCTIONS: Mapping[str, OwnFunction] = {
     "log2": OwnFunction(_log2, 2.4, _is_no_normal),
     "log10": OwnFunction(_log10, 2.9, _is_no_normal),
     "sin": OwnFunction(_circular(0.0), 2.2, _is_large),
+    "tanh": OwnFunction(_tanh, 2.0),
     "cos": OwnFunction(_circular(0.5), 2.2, _is_large),
 }
 """By the name of the C function for double."""

@@ -74,6 +74,9 @@ class Lines:
     def mul(self, a: str, b: str) -> str:
         return self.line(f"fmul {self.floats} {a}, {b}")
 
+    def divide(self, a: str, b: str) -> str:
+        return self.line(f"fdiv {self.floats} {a}, {b}")
+
     def fma(self, a: str, b: str, c: str) -> str:
         """The sum of a * b and c, rounded once where that is one instruction."""
         if not self._fma:
@@ -109,7 +112,10 @@ class Lines:
     def clamp(self, x: str, low: float, high: float) -> str:
         """Each number, or the nearest of the interval; NaN stays NaN."""
         least = self.float(low)
-        x = self.select(self.compare("ogt", least, x), least, x)
+        return self.at_most(self.select(self.compare("ogt", least, x), least, x), high)
+
+    def at_most(self, x: str, high: float) -> str:
+        """Each number, or `high` if that is less; NaN stays NaN."""
         most = self.float(high)
         return self.select(self.compare("olt", most, x), most, x)
 
@@ -137,6 +143,13 @@ class Lines:
             x = self.mul(x, self.from_bits(self.integers_of("shl", part, self.integer(23))))
         return x
 
+    def scale_up(self, x: str, power: str, bits: str) -> str:
+        """The same for 0 <= n < 128, where NaN stays NaN."""
+        if self.has_parts:
+            return self.scale(x, power, bits)
+        up = self.integers_of("shl", self.integers_of("add", bits, self.integer(127)), self.integer(23))
+        return self.mul(x, self.from_bits(up))
+
     def scale_normal(self, x: str, power: str, bits: str) -> str:
         """The same where x is about 1 and the product neither subnormal nor infinite."""
         if self.has_parts:
@@ -146,8 +159,10 @@ class Lines:
 
     def larger(self, x: str, size: float) -> str:
         """Which numbers are of larger size, or NaN."""
-        absolute = self.call(f"llvm.fabs.v{self.lanes}f32", self.floats, f"{self.floats} {x}")
-        return self.compare("ugt", absolute, self.float(size))
+        return self.compare("ugt", self.absolute(x), self.float(size))
+
+    def absolute(self, x: str) -> str:
+        return self.call(f"llvm.fabs.v{self.lanes}f32", self.floats, f"{self.floats} {x}")
 
     def exponent(self, x: str) -> str:
         """The exponent of |x|: -inf for 0, inf for inf. Only where `has_parts`."""
