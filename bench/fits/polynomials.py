@@ -39,6 +39,8 @@ class Fit(Struct, frozen=True):
         The number of coefficients.
     power
         1, or 2 where P is a polynomial in the square of x.
+    dtype
+        The type of the coefficients.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Fit(Struct, frozen=True):
     high: float
     count: int
     power: int = 1
+    dtype: type[np.floating] = np.float32
 
 
 _HALF_LN2 = 0.34675
@@ -63,16 +66,17 @@ FITS = (
     Fit("LOG", mpmath.log1p, lambda x: x - x * x / 2, lambda x: x**3, -0.25, 0.5, 8),
     Fit("SIN", mpmath.sin, lambda x: x, lambda x: x**3, 0.0, _HALF_PI, 4, 2),
     Fit("TANH", mpmath.tanh, lambda x: x, lambda x: x**3, 0.0, _TANH_SMALL, 5, 2),
+    Fit("LOG2", lambda x: mpmath.log(1 + x, 2), lambda x: mpmath.mpf(0), lambda x: x, -0.25, 0.5, 12, dtype=np.float64),
 )  # fmt: skip
 
 
-def fitted(fit: Fit, dtype: type[np.floating] = np.float32) -> tuple[float, ...]:
-    """Return the coefficients in a type, that of the lowest power first."""
+def fitted(fit: Fit) -> tuple[float, ...]:
+    """Return the coefficients, that of the lowest power first."""
     rows, wanted = _system(fit)
     known: list[float] = []
     for k in range(fit.count):
         rest = wanted - rows[:, :k] @ np.array(known, np.longdouble)
-        known.append(float(dtype(_minimax(rows[:, k:], rest)[0])))
+        known.append(float(fit.dtype(_minimax(rows[:, k:], rest)[0])))
     return tuple(known)
 
 

@@ -10,6 +10,7 @@ Widening calls them by symbol like those of a library; `with_definitions` adds w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from weft.machine.targets import Isa
 from weft.target.own_math.functions import FUNCTIONS, OwnFunction
@@ -35,7 +36,12 @@ def is_own(symbol: str) -> bool:
 
 def has_odd_arguments(name: str, lanes: int, isa: Isa) -> bool:
     """Whether there are arguments for which a function asks the C library, which takes longer."""
-    return FUNCTIONS[name].odd(Lines(isa, lanes), "%x") is not None
+    function = FUNCTIONS[name]
+    return function.odd(Lines(isa, lanes), *_arguments(function)) is not None
+
+
+def _arguments(function: OwnFunction) -> tuple[str, ...]:
+    return ("%x", "%y")[: function.arguments]
 
 
 def with_definitions(text: str, isa: Isa) -> str:
@@ -60,27 +66,32 @@ def _declarations(text: str) -> str:
 
 def _definition(symbol: str, name: str, lanes: int, isa: Isa, needed: dict[str, str]) -> str:
     function, w = FUNCTIONS[name], Lines(isa, lanes)
-    result = function.write(w, "%x")
-    odd, slow = function.odd(w, "%x"), ""
+    arguments = _arguments(function)
+    result = function.write(w, *arguments)
+    odd, slow = function.odd(w, *arguments), ""
     if odd is not None:
-        result = _choose(w, symbol, odd, result)
+        result = _choose(w, symbol, odd, [*arguments, result])
         slow = (
             _careful(symbol, function, isa, lanes, needed)
             if function.careful
-            else _of_library(w, symbol, name)
+            else _of_library(w, symbol, name, arguments)
         )
     needed |= w.declared
-    return _function(symbol, w, "%x", "alwaysinline", result) + slow
+    return _function(symbol, w, _typed(w, arguments), "alwaysinline", result) + slow
+
+
+def _typed(w: Lines, values: Sequence[str]) -> str:
+    return ", ".join(f"{w.floats} {value}" for value in values)
 
 
 def _function(symbol: str, w: Lines, parameters: str, attributes: str, result: str) -> str:
     body = "\n".join(w.text)
-    head = f"define internal {w.floats} @{symbol}({w.floats} {parameters}) {attributes} {_ATTRIBUTES}"
+    head = f"define internal {w.floats} @{symbol}({parameters}) {attributes} {_ATTRIBUTES}"
     return f"{head} {{\nentry:\n{body}\n  ret {w.floats} {result}\n}}\n"
 
 
-def _choose(w: Lines, symbol: str, odd: str, result: str) -> str:
-    """The result, or what the slow function says where an argument is odd."""
+def _choose(w: Lines, symbol: str, odd: str, values: Sequence[str]) -> str:
+    """The result, which is the last of the values, or what the slow function says where an argument is odd."""
     v, lanes = w.floats, w.lanes
     mask = w.line(f"bitcast {w.bools} {odd} to i{lanes}")
     any_odd = w.line(f"icmp ne i{lanes} {mask}, 0")
@@ -88,10 +99,10 @@ def _choose(w: Lines, symbol: str, odd: str, result: str) -> str:
     w.text += [
         f"  br i1 {any_odd}, label %slow, label %done",
         "slow:",
-        f"  %elsewhere = call {v} @{symbol}.slow({v} %x, {v} {result}, i{lanes} {mask})",
+        f"  %elsewhere = call {v} @{symbol}.slow({_typed(w, values)}, i{lanes} {mask})",
         "  br label %done",
         "done:",
-        f"  %chosen = phi {v} [ {result}, %entry ], [ %elsewhere, %slow ]",
+        f"  %chosen = phi {v} [ {values[-1]}, %entry ], [ %elsewhere, %slow ]",
     ]
     return "%chosen"
 
@@ -99,33 +110,36 @@ def _choose(w: Lines, symbol: str, odd: str, result: str) -> str:
 def _careful(symbol: str, function: OwnFunction, isa: Isa, lanes: int, needed: dict[str, str]) -> str:
     """The slow function: for all lanes in another way."""
     assert function.careful is not None
-    w = Lines(isa, lanes)
-    result = function.careful(w, "%x")
+    w, arguments = Lines(isa, lanes), _arguments(function)
+    result = function.careful(w, *arguments)
     needed |= w.declared
-    return _function(f"{symbol}.slow", w, f"%x, {w.floats} %fast, i{lanes} %mask", "alwaysinline", result)
+    parameters = f"{_typed(w, (*arguments, '%fast'))}, i{lanes} %mask"
+    return _function(f"{symbol}.slow", w, parameters, "alwaysinline", result)
 
 
-def _of_library(w: Lines, symbol: str, name: str) -> str:
+def _of_library(w: Lines, symbol: str, name: str, arguments: Sequence[str]) -> str:
     """The slow function: lanes with odd arguments have what the C library says."""
     v, lanes = w.floats, w.lanes
-    w.declared[f"{name}f"] = f"declare float @{name}f(float) {_ATTRIBUTES}"
+    w.declared[f"{name}f"] = f"declare float @{name}f({', '.join(['float'] * len(arguments))}) {_ATTRIBUTES}"
+    parts = "\n".join(f"  {a}.lane = extractelement {v} {a}, i32 %i" for a in arguments)
+    given = ", ".join(f"float {a}.lane" for a in arguments)
     return f"""
-define internal {v} @{symbol}.slow({v} %x, {v} %fast, i{lanes} %mask) noinline cold {_ATTRIBUTES} {{
+define internal {v} @{symbol}.slow({_typed(w, (*arguments, "%fast"))}, i{lanes} %mask) noinline cold {_ATTRIBUTES} {{
 entry:
   br label %lane
 lane:
   %i = phi i32 [ 0, %entry ], [ %next, %end ]
   %left = phi i{lanes} [ %mask, %entry ], [ %rest, %end ]
-  %y = phi {v} [ %fast, %entry ], [ %after, %end ]
+  %so.far = phi {v} [ %fast, %entry ], [ %after, %end ]
   %this = trunc i{lanes} %left to i1
   br i1 %this, label %call, label %end
 call:
-  %one = extractelement {v} %x, i32 %i
-  %other = call float @{name}f(float %one)
-  %inserted = insertelement {v} %y, float %other, i32 %i
+{parts}
+  %other = call float @{name}f({given})
+  %inserted = insertelement {v} %so.far, float %other, i32 %i
   br label %end
 end:
-  %after = phi {v} [ %inserted, %call ], [ %y, %lane ]
+  %after = phi {v} [ %inserted, %call ], [ %so.far, %lane ]
   %rest = lshr i{lanes} %left, 1
   %next = add i32 %i, 1
   %more = icmp ne i{lanes} %rest, 0

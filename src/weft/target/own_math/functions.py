@@ -18,6 +18,7 @@ from weft.target.own_math.writing import Lines
 
 _LEAST_NORMAL_BITS = 0x00800000
 _INFINITY_BITS = 0x7F800000
+_MAGIC_DOUBLE = 1.5 * 2**52
 _THREE_QUARTERS_BITS = 0x3F400000
 
 _TANH_SMALL = 0.625
@@ -33,19 +34,22 @@ class OwnFunction(Struct, frozen=True):
     Parameters
     ----------
     write
-        Writes it, of the argument.
+        Writes it, of the arguments.
     ulp
         The largest error, in units in the last place, as the tests find it on each level.
     odd
         Writes which arguments are not for `write`; None where there are none.
     careful
         Writes it of arguments that are odd or not; where there is none the C library is asked for those that are.
+    arguments
+        How many there are.
     """
 
-    write: Callable[[Lines, str], str]
+    write: Callable[..., str]
     ulp: float
-    odd: Callable[[Lines, str], str | None] = lambda w, x: None
-    careful: Callable[[Lines, str], str] | None = None
+    odd: Callable[..., str | None] = lambda w, x: None
+    careful: Callable[..., str] | None = None
+    arguments: int = 1
 
 
 def _parts(value: float, bits: int, count: int) -> tuple[float, ...]:
@@ -129,12 +133,41 @@ def _log10(w: Lines, x: str) -> str:
     return w.mul(_log(w, x), w.float(1 / math.log(10)))
 
 
-def _is_no_normal(w: Lines, x: str) -> str | None:
-    """Which numbers are zero, subnormal, negative, infinite or NaN, where the exponent has to be taken from bits."""
-    if w.has_parts:
-        return None
+def _is_no_normal(w: Lines, x: str) -> str:
+    """Which numbers are zero, subnormal, negative, infinite or NaN."""
     above = w.integers_of("sub", w.bits(x), w.integer(_LEAST_NORMAL_BITS))
     return w.line(f"icmp uge {w.integers} {above}, {w.integer(_INFINITY_BITS - _LEAST_NORMAL_BITS)}")
+
+
+def _has_no_exponent(w: Lines, x: str) -> str | None:
+    """The same, where the exponent has to be taken from bits."""
+    return None if w.has_parts else _is_no_normal(w, x)
+
+
+def _exponent_of_power(w: Lines, x: str, y: str) -> str:
+    """The logarithm of the power to the base 2, as doubles: it may be large, and what is behind its point counts."""
+    d = w.doubles
+    f, e = (w.convert("fpext", part, w.floats, d.floats) for part in _split(w, x))
+    return d.mul(w.convert("fpext", y, w.floats, d.floats), d.fma(f, d.polynomial(f, table.LOG2), e))
+
+
+def _pow(w: Lines, x: str, y: str) -> str:
+    d = w.doubles
+    t = _exponent_of_power(w, x, y)
+    magic = d.float(_MAGIC_DOUBLE)
+    n = d.sub(d.add(t, magic), magic)
+    r = w.convert("fptrunc", d.sub(t, n), d.floats, w.floats)
+    power = w.convert("fptrunc", n, d.floats, w.floats)
+    return w.scale_normal(
+        w.polynomial(r, (1.0, *table.EXP2)), power, w.convert("fptosi", power, w.floats, w.integers)
+    )
+
+
+def _is_no_power(w: Lines, x: str, y: str) -> str:
+    """Which powers are no normal numbers, or of what is none."""
+    d = w.doubles
+    extreme = d.larger(_exponent_of_power(w, x, y), 125.0)
+    return w.line(f"or {w.bools} {extreme}, {_is_no_normal(w, x)}")
 
 
 def _is_large(w: Lines, x: str) -> str:
@@ -176,10 +209,11 @@ FUNCTIONS: Mapping[str, OwnFunction] = {
     "exp": _exp(math.e, _LN2, (1.0, 1.0, *table.EXP), -104.0, 89.0),
     "exp2": _exp(2.0, (1.0,), (1.0, *table.EXP2), -152.0, 128.5),
     "exp10": _exp(10.0, _LOG10_2, (1.0, *table.EXP10), -45.5, 38.75),
-    "log": OwnFunction(_log, 1.4, _is_no_normal),
-    "log2": OwnFunction(_log2, 2.4, _is_no_normal),
-    "log10": OwnFunction(_log10, 2.9, _is_no_normal),
+    "log": OwnFunction(_log, 1.4, _has_no_exponent),
+    "log2": OwnFunction(_log2, 2.4, _has_no_exponent),
+    "log10": OwnFunction(_log10, 2.9, _has_no_exponent),
     "sin": OwnFunction(_circular(0.0), 2.2, _is_large),
+    "pow": OwnFunction(_pow, 1.5, _is_no_power, arguments=2),
     "tanh": OwnFunction(_tanh, 2.0),
     "cos": OwnFunction(_circular(0.5), 2.2, _is_large),
 }

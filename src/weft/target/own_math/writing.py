@@ -15,7 +15,7 @@ _MAGIC_BITS = 0x4B400000
 
 
 class Lines:
-    """The body of a function of one vector type of 32-bit floats, under construction.
+    """The body of a function of vectors of floats, under construction.
 
     Parameters
     ----------
@@ -23,16 +23,21 @@ class Lines:
         What the code may use.
     lanes
         The elements of a vector.
+    of
+        Where given, operations are on doubles, and written there.
     """
 
-    def __init__(self, isa: Isa, lanes: int) -> None:
+    def __init__(self, isa: Isa, lanes: int, of: Lines | None = None) -> None:
         self.isa = isa
         self.lanes = lanes
-        self.floats = f"<{lanes} x float>"
+        self._is_double = of is not None
+        self._bits = 64 if of else 32
+        self.floats = f"<{lanes} x {'double' if of else 'float'}>"
         self.integers = f"<{lanes} x i32>"
         self.bools = f"<{lanes} x i1>"
-        self.text: list[str] = []
-        self.declared: dict[str, str] = {}
+        self.text: list[str] = of.text if of else []
+        self.declared: dict[str, str] = of.declared if of else {}
+        self._names: dict[str, str] = of._names if of else {}
         self._fma = "fma" in isa.features or isa.arch == "aarch64"
 
     @property
@@ -46,15 +51,19 @@ class Lines:
         return self._fma
 
     def line(self, operation: str) -> str:
-        """Write an operation; return the name of its result."""
-        name = f"%v{len(self.text)}"
-        self.text.append(f"  {name} = {operation}")
+        """Write an operation, if it has not been; return the name of its result."""
+        name = self._names.get(operation)
+        if name is None:
+            name = self._names[operation] = f"%v{len(self.text)}"
+            self.text.append(f"  {name} = {operation}")
         return name
 
     def float(self, value: float) -> str:
         """A number in all lanes."""
-        bits = struct.unpack("<q", struct.pack("<d", struct.unpack("<f", struct.pack("<f", value))[0]))[0]
-        return f"splat (float 0x{bits & 0xFFFFFFFFFFFFFFFF:016X})"
+        if not self._is_double:
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
+        bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+        return f"splat ({'double' if self._is_double else 'float'} 0x{bits:016X})"
 
     def integer(self, value: int) -> str:
         """An integer in all lanes."""
@@ -82,7 +91,7 @@ class Lines:
         if not self._fma:
             return self.add(self.mul(a, b), c)
         v = self.floats
-        return self.call(f"llvm.fma.v{self.lanes}f32", v, f"{v} {a}", f"{v} {b}", f"{v} {c}")
+        return self.call(f"llvm.fma.v{self.lanes}f{self._bits}", v, f"{v} {a}", f"{v} {b}", f"{v} {c}")
 
     def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
         """Horner's scheme; the coefficient of the lowest power comes first."""
@@ -118,6 +127,15 @@ class Lines:
         """Each number, or `high` if that is less; NaN stays NaN."""
         most = self.float(high)
         return self.select(self.compare("olt", most, x), most, x)
+
+    @property
+    def doubles(self) -> Lines:
+        """The same for operations on doubles."""
+        return Lines(self.isa, self.lanes, self)
+
+    def convert(self, op: str, x: str, source: str, target: str) -> str:
+        """A vector of one type from another."""
+        return self.line(f"{op} {source} {x} to {target}")
 
     def nearest(self, x: str, factor: float, half: float = 0.0) -> tuple[str, str]:
         """The integer next to x * factor, |x * factor| < 2**22, as a float, and in the lowest 23 bits of an integer.
@@ -162,7 +180,7 @@ class Lines:
         return self.compare("ugt", self.absolute(x), self.float(size))
 
     def absolute(self, x: str) -> str:
-        return self.call(f"llvm.fabs.v{self.lanes}f32", self.floats, f"{self.floats} {x}")
+        return self.call(f"llvm.fabs.v{self.lanes}f{self._bits}", self.floats, f"{self.floats} {x}")
 
     def exponent(self, x: str) -> str:
         """The exponent of |x|: -inf for 0, inf for inf. Only where `has_parts`."""
