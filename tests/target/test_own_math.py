@@ -176,10 +176,11 @@ def test_own_functions_are_taken_where_they_are_faster_and_for_other_machines(mo
             assert found is not None
             assert found.symbol == "weft.math.exp.v16f32"
             assert found.lanes == 16
-    elsewhere = math_finder(used, TargetSpec.of_isa(SSE2))("llvm.log.f32", 64)
-    if TargetSpec.of_isa(SSE2) != TargetSpec.chosen():
-        assert elsewhere is not None
-        assert elsewhere.symbol == "weft.math.log.v16f32"
+    for callee, symbol in (("llvm.log.f32", "weft.math.log.v16f32"), ("tanhf", "weft.math.tanh.v16f32")):
+        found = math_finder(used, TargetSpec.of_isa(SSE2))(callee, 64)
+        assert found is not None
+        if callee != "tanhf" or TargetSpec.of_isa(SSE2) != TargetSpec.chosen():
+            assert found.symbol == symbol
     assert math_finder(used, TargetSpec.of_isa(AVX2))("expf", 2).lanes == 4  # pyright: ignore[reportOptionalMemberAccess]
     assert math_finder(used, TargetSpec("nvptx64-nvidia-cuda", "sm_75"))("expf", 16) is None
 

@@ -15,8 +15,6 @@ from weft.target.machine import TargetSpec
 from weft.target.own_math import FUNCTIONS, has_odd_arguments, is_own, own_symbol
 
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
-_FASTER_BITS = 256
-"""From this width of registers on, what is inlined is as fast as the libraries' functions or faster."""
 
 
 class MathSymbol(Struct, frozen=True):
@@ -46,7 +44,7 @@ def math_finder(used: dict[str, MathSymbol], spec: TargetSpec) -> FindMath:
         if known is None:
             return None
         own = _own(*known, lanes, isa) if wants_own() else None
-        if own is None or isa.vector_bits < _FASTER_BITS:
+        if own is None or not _is_faster(known[0], isa):
             own = _installed(*known, lanes) or own
         if own is not None:
             used[own.symbol] = MathSymbol(*known, own.lanes)
@@ -74,6 +72,11 @@ def _own(name: str, bits: int, lanes: int, isa: Isa) -> VectorMathFunction | Non
     if symbol is None:
         return None
     return VectorMathFunction(symbol, count, FUNCTIONS[name].ulp, not has_odd_arguments(name, count, isa))
+
+
+def _is_faster(name: str, isa: Isa) -> bool:
+    """Whether weft's own function is no slower than those of libraries, as measured: on aarch64 none has been."""
+    return isa.arch == "x86_64" and isa.vector_bits >= FUNCTIONS[name].faster_bits
 
 
 def _registers(isa: Isa) -> int:
