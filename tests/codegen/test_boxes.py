@@ -9,10 +9,11 @@ import pytest
 
 from codegen.kernels import vector_function
 from codegen.machine_code import ISAS, LEAST_LEVEL, X86_64, compile_kernel
-from weft import interp
+from weft import cuda, interp
 from weft.codegen.boxes import box_of
 from weft.interp import Program
 from weft.ir.reader import read_module
+from weft.machine.host import is_runnable
 from weft.machine.targets import AVX512, Isa
 from weft.options import CompileOptions
 from weft.passes.lower_kernel import lower_kernel
@@ -219,3 +220,80 @@ def test_addresses_of_rows_are_no_work_of_each_thread(isa: Isa, rows: str) -> No
     lowered = lower_kernel(read_module(text), "kernel", options, TargetSpec.of_isa(isa))
     (made,) = [r.message for r in lowered.remarks if "threads at a time" in r.message]
     assert f"{rows} of a work-group of 16 by 16" in made
+
+
+TURN = """
+define void @kernel(ptr noalias %a, ptr noalias %c, i64 %n) nounwind "weft.kernel" "weft.shared"="4224:64" {
+entry:
+  %x = call i64 @weft.local.id(i32 0)
+  %y = call i64 @weft.local.id(i32 1)
+  %gx = call i64 @weft.group.id(i32 0)
+  %gy = call i64 @weft.group.id(i32 1)
+  %from.row = mul i64 %y, %n
+  %from = add i64 %from.row, %x
+  %pa = getelementptr float, ptr %a, i64 %from
+  %v = load float, ptr %pa, align 4
+  %tile = call ptr addrspace(3) @weft.shared(i32 0)
+  %put.row = mul i64 %y, 33
+  %put = add i64 %put.row, %x
+  %pput = getelementptr float, ptr addrspace(3) %tile, i64 %put
+  store float %v, ptr addrspace(3) %pput, align 4
+  call void @weft.barrier()
+  %get.row = mul i64 %x, PITCH
+  %get = add i64 %get.row, %y
+  %pget = getelementptr float, ptr addrspace(3) %tile, i64 %get
+  %w = load float, ptr addrspace(3) %pget, align 4
+  %pc = getelementptr float, ptr %c, i64 %from
+  store float %w, ptr %pc, align 4
+  ret void
+}
+declare i64 @weft.local.id(i32) nounwind speculatable willreturn memory(none)
+declare i64 @weft.group.id(i32) nounwind speculatable willreturn memory(none)
+declare ptr addrspace(3) @weft.shared(i32) nounwind speculatable willreturn memory(none)
+declare void @weft.barrier() convergent nounwind
+"""
+
+
+@pytest.mark.parametrize("pitch", ["33", "%n"])
+@pytest.mark.parametrize("isa", X86_64, ids=lambda v: getattr(v, "name", v))
+def test_what_is_turned_has_boxes(isa: Isa, pitch: str) -> None:
+    """Rows gather columns of a tile; boxes load pieces of its rows and turn them, if it is known how long these are."""
+    lowered = lower_kernel(
+        read_module(TURN.replace("PITCH", pitch)),
+        "kernel",
+        CompileOptions(block=(32, 32, 1)),
+        TargetSpec.of_isa(isa),
+    )
+    (made,) = [r.message for r in lowered.remarks if "threads at a time" in r.message]
+    assert (" by 4 of" in made or " by 2 of" in made) == (pitch == "33"), made
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(("columns", "rows", "pad"), [(32, 8, 1), (16, 16, 0), (32, 4, 3)])
+def test_tiles_are_turned(
+    level: str, columns: int, rows: int, pad: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    if not is_runnable():
+        pytest.skip("this machine does not run it")
+    pitch = columns + pad
+
+    def turn(source, target):
+        tile = cuda.shared.array((columns, pitch), dtype=np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        x, y = cuda.blockIdx.x * columns + tx, cuda.blockIdx.y * columns + ty
+        for k in range(0, columns, rows):
+            if x < source.shape[1] and y + k < source.shape[0]:
+                tile[ty + k, tx] = source[y + k, x]
+        cuda.syncthreads()
+        x, y = cuda.blockIdx.y * columns + tx, cuda.blockIdx.x * columns + ty
+        for k in range(0, columns, rows):
+            if x < target.shape[1] and y + k < target.shape[0]:
+                target[y + k, x] = tile[tx, ty + k]
+
+    kernel = cuda.jit(turn)
+    for height, width in ((columns, 2 * columns), (columns + 3, columns + 7)):
+        source = np.arange(height * width, dtype=np.float32).reshape(height, width)
+        target = np.zeros((width, height), np.float32)
+        kernel[(-(-width // columns), -(-height // columns)), (columns, rows)](source, target)
+        np.testing.assert_array_equal(target, source.T)

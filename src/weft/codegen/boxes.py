@@ -7,7 +7,8 @@ along y have to do with each other. Which box is best is a matter of cost: more 
 and pass fewer barriers (none at all where the box is the whole work-group), fewer lanes have more accesses that are
 contiguous or uniform, and waste fewer lanes beyond the edges of the work-group. A column, 1 by 16, is a box, too: where
 neighbours along y access neighbouring elements, it is the best one in work-groups with long rows. Where rows share
-much of what they read, as in products of tiles, it is several rows of a register each. Moll's brushes (§11.1) are such
+much of what they read, as in products of tiles, or gather columns of a tile, which a box turns in registers
+(`weft.codegen.widen.chunked`), it is several rows of a register each. Moll's brushes (§11.1) are such
 boxes of a loop nest's iterations.
 """
 
@@ -17,8 +18,10 @@ import functools
 from math import inf, prod
 
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
+from weft.analysis.divergence.result import Form
 from weft.analysis.shapes import Shape, domain_named
 from weft.brush import Brush
+from weft.codegen.widen.chunked import cost_of_pieces
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import MAX_WIDTH, one_register
 from weft.costs.constants import constants_of
@@ -92,11 +95,12 @@ def choose_box(facts: FunctionFacts, block: Block, isa: Isa, most_lanes: int, lo
         groups = _count(lanes, block)
         rounds = 1.0 if lock_step and groups == 1 else 1.0 + weights
         divergence = _analyze_box(facts, lanes.extents, block)
-        if register <= lanes.extents[0] < lanes.width and not _rows_share(divergence):
+        in_pieces = _made_in_pieces(divergence, lanes, isa)
+        if register <= lanes.extents[0] < lanes.width and not (in_pieces or _rows_share(divergence)):
             return inf
         if lanes.extents[0] == 1 < block[0] and not better_columns():
             return inf
-        model = WidthModel(divergence, isa)
+        model = WidthModel(divergence, isa, in_pieces)
         cycles = lanes.width * model.cycles_of_thread(lanes.width) + constants.round * rounds
         return groups * cycles
 
@@ -113,9 +117,10 @@ def prefers_boxes(facts: FunctionFacts, isa: Isa) -> bool:
     register = one_register(isa)
     worthwhile = constants_of(isa).boxes_worthwhile
     several = _analyze_box(facts, (register, ROWS))
-    if _rows_share(several):
+    in_pieces = _made_in_pieces(several, LaneSpace((register, ROWS)), isa)
+    if in_pieces or _rows_share(several):
         rows = WidthModel(_analyze_box(facts, (register,)), isa).cycles_of_thread(register)
-        if WidthModel(several, isa).cycles_of_thread(ROWS * register) < worthwhile * rows:
+        if WidthModel(several, isa, in_pieces).cycles_of_thread(ROWS * register) < worthwhile * rows:
             return True
     return _columns_are_better(facts, isa)
 
@@ -163,6 +168,29 @@ def _columns_are_better(facts: FunctionFacts, isa: Isa) -> bool:
     rows, columns = (_analyze_box(facts, extents) for extents in ((register,), (1, register)))
     wanted = constants_of(isa).boxes_worthwhile * memory_cycles(rows, register, isa)
     return memory_cycles(columns, register, isa) < wanted
+
+
+def _made_in_pieces(divergence: Divergence, lanes: LaneSpace, isa: Isa) -> dict[Instruction, float]:
+    """The cycles of accesses that rows gather, and boxes make in pieces: what is turned, from rows to columns."""
+    if sum(extent > 1 for extent in lanes.extents) < 2:
+        return {}
+    found: dict[Instruction, float] = {}
+    layout = divergence.function.layout
+    for access in divergence.function.instructions():
+        if not access.is_plain_access:
+            continue
+        form, strides = divergence.access_form(access), divergence.shape(access.pointer).strides
+        known = [s for s in strides if isinstance(s, int)]
+        if form.form is not Form.GATHER or len(known) < len(strides) or len(known) < len(lanes.extents):
+            continue
+        size = layout.store_size(access.accessed_type)
+        places = [
+            sum(stride * lanes.coordinate(t, d) for d, stride in enumerate(known)) for t in range(lanes.width)
+        ]
+        cost = cost_of_pieces(places, size, min(lanes.width, isa.lanes(8 * size)))
+        if cost is not None:
+            found[access] = cost
+    return found
 
 
 def _rows_share(divergence: Divergence) -> bool:

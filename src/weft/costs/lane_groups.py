@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -34,13 +34,23 @@ class WidthModel:
         Of the kernel, in lane groups of any width.
     isa
         The machine.
+    cycles
+        What accesses cost a lane group of which that is known.
     in_loop
         Whether threads are iterations of a loop: where lanes walk on at places of their own, they are taken to be far
         from each other.
     """
 
-    def __init__(self, divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> None:
+    def __init__(
+        self,
+        divergence: Divergence,
+        isa: Isa,
+        cycles: Mapping[Instruction, float] | None = None,
+        *,
+        in_loop: bool = False,
+    ) -> None:
         self._divergence = divergence
+        self._known = cycles or {}
         self._isa = isa
         self._constants = constants_of(isa)
         self._probability = divergence.facts.probability
@@ -162,8 +172,12 @@ class WidthModel:
 
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
+        if instruction in self._known:
+            return self._known[instruction]
         if instruction in self._for_runs:
             return self._constants.scalar * self._for_runs[instruction]
+        if instruction.op == "icmp" and (alike := self._compared_alike(instruction, costs.width)) is not None:
+            return alike
         cycles = costs.cycles(instruction)
         if instruction in self._walking:
             loaded, stored = self._constants.own_line
@@ -178,6 +192,22 @@ class WidthModel:
         together = memory_cost(instruction.op, "contiguous", bits, costs.width, self._isa).cycles
         apart = min(1.0, math.log2(costs.width) / self._constants.neighbour_doublings)
         return self._constants.neighbour_test + apart * cycles + (1 - apart) * together
+
+    def _compared_alike(self, comparison: Instruction, width: int) -> float | None:
+        """Cycles of a comparison that rows of a box have in common, or columns: it is made once for all of them.
+
+        What comes of it is put to where all lanes are. None where each lane makes it.
+        """
+        extents = self._divergence.engine.threads.domain.extents
+        shapes = [self._divergence.shape(v) for v in comparison.operands]
+        if len(extents) < 2 or any(shape.is_bottom or len(shape.strides) < len(extents) for shape in shapes):
+            return None
+        several = [e or 1 for d, e in enumerate(extents) if any(shape.strides[d] != 0 for shape in shapes)]
+        lanes = math.prod(several)
+        if lanes >= width:
+            return None
+        bits = 8 * self._layout.size(comparison.operands[0].type)
+        return instruction_cost("icmp", bits, lanes, self._isa).cycles + self._constants.spread_mask
 
     def _may_be_neighbours(self, access: Instruction) -> bool:
         """Whether it is asked at run time whether the lanes of a gather or scatter are neighbours."""

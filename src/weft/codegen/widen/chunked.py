@@ -77,6 +77,22 @@ def chunks_of(w: Widening, access: Instruction) -> Chunks | Covering | None:
     return chunks
 
 
+def cost_of_pieces(places: Sequence[int], size: int, slots: int) -> float | None:
+    """What an access of lanes to elements of one object costs, in accesses of a register; None where it has no pieces.
+
+    `places` are the bytes from the object's begin to each lane's element of `size` bytes, of which a register holds
+    `slots`.
+    """
+    if len(set(places)) != len(places):
+        return None
+    elements = [((), place) for place in places]
+    direct = _length(elements, size, slots)
+    if direct == slots:
+        return len(places) / slots
+    chunks, cost = _cheapest(elements, size, slots, direct)
+    return None if chunks is None else cost
+
+
 def elements_of(w: Widening, access: Instruction, *, strided: bool = False) -> list[tuple[Strip, int]] | None:
     """The strip and the offset that each lane accesses, no two the same; None where that is not known.
 
