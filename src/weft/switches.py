@@ -15,6 +15,7 @@ OPTIONAL_PASSES = {
         *(
             "aligned versions",
             "boscc",
+            "butterflies",
             "conditions",
             "fills",
             "front versions",

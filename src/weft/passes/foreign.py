@@ -29,6 +29,7 @@ from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops, run_in_step, run_lanes_inside, unmark_nest
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
+from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
@@ -232,6 +233,13 @@ AUTO_LOOPS: Pass[ForeignLoopUnit] = Pass(
     applies=lambda unit: unit.which == "auto",
     source="Juravle, §4.1",
 )
+AUTO_BUTTERFLIES: Pass[ForeignLoopUnit] = Pass(
+    BUTTERFLIES.name,
+    BUTTERFLIES.promise,
+    BUTTERFLIES.run,
+    optional=BUTTERFLIES.optional,
+    applies=lambda unit: unit.plain_loops,
+)
 LOOPS_IN_PLACE: Pass[ForeignLoopUnit] = Pass(
     "loops",
     "each parallel loop runs its iterations lane group by lane group, in its place",
@@ -254,7 +262,17 @@ FORM: tuple[Pass[Any], ...] = (SIGNATURES, INLINING, CANONICAL)
 FOREIGN_LOOPS = PassList(
     "foreign loops",
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, FUNCTION_INVARIANTS, MOVING_POINTERS, AUTO_LOOPS, LOOPS_IN_PLACE, IN_LANES, SINGLE_LANE, CHOICES),
+    (
+        *FORM,
+        FUNCTION_INVARIANTS,
+        MOVING_POINTERS,
+        AUTO_BUTTERFLIES,
+        AUTO_LOOPS,
+        LOOPS_IN_PLACE,
+        IN_LANES,
+        SINGLE_LANE,
+        CHOICES,
+    ),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",

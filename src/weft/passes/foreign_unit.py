@@ -61,6 +61,10 @@ class ForeignLoopUnit(ForeignUnit, kw_only=True):
     which: str
     fastmath: bool = False
 
+    @property
+    def plain_loops(self) -> bool:
+        return self.which == "auto"
+
 
 class ForeignFunctionUnit(ForeignUnit, kw_only=True):
     """A function for one lane that gets one for W lanes beside it.

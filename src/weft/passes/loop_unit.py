@@ -127,6 +127,11 @@ class LoopUnit(Struct):
     in_order: bool = False
 
     @property
+    def plain_loops(self) -> bool:
+        """Whether loops of which nothing is promised run in parallel, too, where that is found to be safe."""
+        return False
+
+    @property
     def pipeline(self) -> Pipeline:
         """What LLVM is to do with the module."""
         return WHOLE_IN_ORDER if self.in_order else WHOLE

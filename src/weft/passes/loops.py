@@ -27,6 +27,7 @@ from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
+from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
@@ -63,6 +64,10 @@ class JitUnit(LoopUnit, kw_only=True):
     known: tuple[tuple[int, int], ...] = ()
     row_numbers: tuple[tuple[int, int], ...] = ()
     all_cores: bool = True
+
+    @property
+    def plain_loops(self) -> bool:
+        return self.auto
 
 
 def _refuse_threads(unit: JitUnit) -> bool:
@@ -138,7 +143,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
-    if nest is None and promises_of(found.view, found.wanted.loop).proved:
+    if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_proved(found)):
         inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
         if inside[0] is not plan:
             made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
@@ -166,6 +171,15 @@ def _around(unit: JitUnit, found: LegalLoop, plan: ParallelLoop) -> ParallelLoop
     """A loop once loops in it run in lanes where they stand: what these leave their totals in is each iteration's."""
     again = plan_again(unit, found.function, plan.loop.header)
     return replace(again, private=tuple(dict.fromkeys((*plan.private, *again.private))))
+
+
+def _holds_proved(found: LegalLoop) -> bool:
+    """Whether a loop holds others of which it has been found that they are parallel."""
+    around = found.wanted.loop
+    inside = (
+        x for x in loop_forest(found.view.cfg).loops if x.header != around.header and around.contains(x)
+    )
+    return any(told.parallel and told.proved for told in (promises_of(found.view, x) for x in inside))
 
 
 def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], name: str) -> FoundLoop:
@@ -248,6 +262,7 @@ LOOPS = PassList(
         KNOWN_NUMBERS,
         MEETING_STORES,
         INVARIANTS,
+        BUTTERFLIES,
         AUTO_LOOPS,
         PARALLEL_LOOPS,
         IN_LANES,

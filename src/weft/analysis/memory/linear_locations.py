@@ -30,7 +30,7 @@ def linear_location(pointer: Value, layout: DataLayout) -> Location:
         if not work:
             break
         index, scale = work.pop()
-        parts = _parts(index)
+        parts = summands(index)
         if parts is None:
             terms[index] = terms.get(index, 0) + scale
             continue
@@ -47,8 +47,8 @@ def linear_location(pointer: Value, layout: DataLayout) -> Location:
     )
 
 
-def _parts(index: Value) -> list[tuple[Value, int]] | None:
-    """Values and factors whose sum the index is, all extended by sign; None when it is no sum."""
+def summands(index: Value) -> list[tuple[Value, int]] | None:
+    """Values and factors whose sum an index is, all extended by sign; None when it is no sum."""
     if not isinstance(index, Instruction) or not isinstance(index.type, IntType):
         return None
     op, operands = index.op, index.operands
