@@ -14,6 +14,7 @@ OPTIONAL_PASSES = {
     for name in (
         *(
             "aligned versions",
+            "blocks inside",
             "boscc",
             "butterflies",
             "conditions",

@@ -36,6 +36,7 @@ from weft.ir import TRUE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
+from weft.passes.blocks_inside import lanes_of_all
 from weft.passes.combined_ahead import CombinedAhead, combine_rounds_ahead
 from weft.passes.find_loops import LegalLoop
 from weft.passes.kept_elements import keep_elements
@@ -497,8 +498,11 @@ def run_lanes_inside(
     for number, header in enumerate(headers):
         plan = keep_for_few(module, plan_again(unit, function, header), unit.width, unit.isa, proved=True)
         span = span_of(plan.loop.exiting.terminator)
+        width, reason = unit.width, "as asked for"
+        if width is None and (lanes := lanes_of_all(plan.loop, unit.isa)):
+            width, reason = lanes, "as many as it has"
         mined = strip_mine(
-            module, plan, f"{name}.lanes{number}", unit.width, unit.isa, unit.runner, narrows=True
+            module, plan, f"{name}.lanes{number}", width, unit.isa, unit.runner, reason, narrows=True
         )
         run_in_place(module, mined)
         made.append(FoundLoop(mined, span, "this loop"))

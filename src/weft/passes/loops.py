@@ -26,6 +26,7 @@ from weft.ir.intrinsics import kind_of
 from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
+from weft.passes.blocks_inside import mark_blocks_inside
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
@@ -143,7 +144,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
-    if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_proved(found)):
+    if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
         inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
         if inside[0] is not plan:
             made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
@@ -173,13 +174,13 @@ def _around(unit: JitUnit, found: LegalLoop, plan: ParallelLoop) -> ParallelLoop
     return replace(again, private=tuple(dict.fromkeys((*plan.private, *again.private))))
 
 
-def _holds_proved(found: LegalLoop) -> bool:
-    """Whether a loop holds others of which it has been found that they are parallel."""
+def _holds_parallel(found: LegalLoop) -> bool:
+    """Whether a loop holds others that are parallel, beside each other or found to be so."""
     around = found.wanted.loop
     inside = (
         x for x in loop_forest(found.view.cfg).loops if x.header != around.header and around.contains(x)
     )
-    return any(told.parallel and told.proved for told in (promises_of(found.view, x) for x in inside))
+    return any(told.parallel for told in (promises_of(found.view, x) for x in inside))
 
 
 def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], name: str) -> FoundLoop:
@@ -215,6 +216,10 @@ def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
 
 
+def _mark_blocks(unit: JitUnit) -> bool:
+    return sum(mark_blocks_inside(unit, function) for function in unit.module.definitions()) > 0
+
+
 def _build_entry(unit: JitUnit) -> None:
     entry = build_slot_entry(unit.module, unit.function, unit.interface)
     for function in unit.module.definitions():
@@ -231,6 +236,13 @@ HEAP: Pass[JitUnit] = Pass(
     "arrays of an iteration are freed at its end, small ones are on the stack; canonical again",
     _settle_heap,
     applies=lambda unit: uses_heap(unit.module),
+)
+BLOCKS_INSIDE: Pass[JitUnit] = Pass(
+    "blocks inside",
+    "in loops over prange, those over columns of blocks of constant size are marked, where they are found parallel",
+    _mark_blocks,
+    optional=True,
+    applies=lambda unit: unit.width is None,
 )
 AUTO_LOOPS: Pass[JitUnit] = Pass(
     "auto loops",
@@ -263,6 +275,7 @@ LOOPS = PassList(
         MEETING_STORES,
         INVARIANTS,
         BUTTERFLIES,
+        BLOCKS_INSIDE,
         AUTO_LOOPS,
         PARALLEL_LOOPS,
         IN_LANES,

@@ -19,7 +19,7 @@ from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_
 from weft.analysis.memory.alias import Location
 from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_speculatable
 from weft.ir.heap import heap_call
@@ -108,7 +108,8 @@ def lane_loops(
     near = 0
     for candidate in direct:
         inner = parallel_loop(function, view, candidate, layout, promised=True, reassociate=True)
-        if isinstance(inner, Obstacle) or _is_short(inner.loop) or _counts_on(outer, inner):
+        short = not isinstance(inner, Obstacle) and _is_short(inner.loop) and not _is_half(inner.loop)
+        if isinstance(inner, Obstacle) or short or _counts_on(outer, inner):
             continue
         for each in lane_loops(function, view, candidate, inner, layout):
             near += _nearness(_accesses_in(view, each.loop.blocks, layout), each)
@@ -140,13 +141,18 @@ def _is_promised(view: CFGView, loop: Loop) -> bool:
     return loop_promises(view.blocks[loop.latches[0]], blocks).parallel
 
 
+def nearness_of(view: CFGView, parallel: ParallelLoop, layout: DataLayout) -> int:
+    """How many accesses of a loop are near from one iteration to the next, less those that are far."""
+    return _nearness(_accesses_in(view, parallel.loop.blocks, layout), parallel)
+
+
 def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> int:
     """How many of the accesses are near from one iteration to the next, less those that are far."""
     counters = {counter.phi: counter.step for counter in parallel.counters}
     inside = set(parallel.loop.blocks)
     score = 0
     for location, size in accesses:
-        if isinstance(location.base, Instruction) and location.base.op == "alloca":
+        if _is_at_hand(location.base):
             continue
         step, others = 0, False
         for value, scale in location.terms.items():
@@ -158,6 +164,13 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
         near = not others and abs(step) <= NEAR * size and not depends_on([location.base], counters, inside)
         score += 1 if near else -1
     return score
+
+
+def _is_at_hand(base: Value) -> bool:
+    """Whether what is accessed is small, wherever in it: the iteration's own object, or a table of constants."""
+    if isinstance(base, Instruction):
+        return base.op == "alloca"
+    return isinstance(base, GlobalVariable) and base.is_constant
 
 
 def depends_on(values: Iterable[Value], sources: Collection[Value], inside: Collection[BasicBlock]) -> bool:
@@ -179,6 +192,14 @@ def _is_short(loop: CountedLoop) -> bool:
     if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
         return False
     return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
+
+
+def _is_half(loop: CountedLoop) -> bool:
+    """Whether a short loop has half as many iterations: beside lanes along others, which gather, they pay."""
+    start, bound, step = loop.counter.start, loop.bound, loop.counter.step
+    if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
+        return False
+    return bound.signed - start.signed == FEW // 2 * step
 
 
 def _is_rectangular(outer: ParallelLoop, inner: ParallelLoop) -> bool:
