@@ -160,7 +160,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         changes = order_loops(unit.module, function, arrays, left)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
-        search = _Search(unit, Accesses(Reconstruction(program)), scope, reassociate, inside_settled)
+        search = Search(unit, Accesses(Reconstruction(program)), scope, reassociate, inside_settled)
         outermost = [
             c
             for c in scope.loops.values()
@@ -199,7 +199,7 @@ def find_auto_loops(unit: LoopUnit, function: Function, *, reassociate: bool) ->
         unit.remarks.add(RemarkKind.MISSED, message, span_of(loop.header.terminator), pass_name=PASS)
     for chosen in found:
         mine = [c for c in changes if inside[c.outer] is chosen]
-        _apply(unit, function, scope, search.accesses, chosen, mine)
+        apply_chosen(unit, function, scope, search.accesses, chosen, mine)
     in_order = [loop.header for loop, _ in search.missed if not loop.loop.children]
     for header in keep_elements(unit.module, function, arrays, in_order):
         what = "the element that this loop updates stays in a register"
@@ -259,13 +259,36 @@ def _note_combined(unit: LoopUnit, made: CombinedAhead) -> None:
     unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span_of(made.header.terminator), pass_name=PASS)
 
 
-class _Search(Struct, frozen=True):
+class Search(Struct, frozen=True):
+    """Finds parallel loops.
+
+    Parameters
+    ----------
+    unit, accesses, scope
+        The function, and what is known of it.
+    reassociate
+        Whether float sums may be formed in another order.
+    spare
+        Headers of loops that stay as they are.
+    promises
+        Whether promised loops are looked at, too, as if nobody said anything of them.
+    missed
+        Loops that are not parallel, and why.
+    """
+
     unit: LoopUnit
     accesses: Accesses
     scope: Scope
     reassociate: bool
     spare: frozenset[BasicBlock]
+    promises: bool = False
     missed: list[tuple[LoopContext, str]] = field(default_factory=list)
+
+    def whole_nest(self, loop: LoopContext) -> Chosen | None:
+        """The loop that a nest is in, if that itself can run in parallel."""
+        verdict = loop_verdict(self.accesses, loop)
+        chosen = self._tested(loop, verdict) if self._why_in_order(loop, verdict) is None else None
+        return chosen if isinstance(chosen, Chosen) else None
 
     def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
         """The outermost loops of a nest that can run in parallel."""
@@ -389,7 +412,7 @@ class _Search(Struct, frozen=True):
         assumptions = dict.fromkeys(verdict.assumptions)
         inside: list[LoopContext] = []
         for other in self.scope.loops.values():
-            if other is loop or not loop.contains(other) or self._is_promised(other):
+            if other is loop or not loop.contains(other) or (self._is_promised(other) and not self.promises):
                 continue
             found = loop_verdict(self.accesses, other)
             if self._why_in_order(other, found) is not None:
@@ -417,14 +440,21 @@ def _ignores_zeros(reduction: Reduction) -> bool:
     return all({"nsz", "fast"} & set(i.flags) for i in marked if i.op != "fcmp")
 
 
-def _apply(
+def apply_chosen(
     unit: LoopUnit,
     function: Function,
     scope: Scope,
     accesses: Accesses,
     chosen: Chosen,
     changes: Sequence[Change],
+    *,
+    promises: bool = False,
 ) -> None:
+    """Mark a loop and those in it, behind tests of what that rests on.
+
+    With `promises` nothing else is said of the loops of its nest from then on: they may have changed places with
+    promised ones.
+    """
     view, loop = scope.view, chosen.loop
     asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
     asked = [each for each in asked if not each[1].is_empty]
@@ -440,6 +470,11 @@ def _apply(
         copies = version_loop(function, view, loop.loop, build)
         for change in reversed(changes):
             undo(function, copies[change.outer], copies[change.inner])
+    if promises:
+        for each in scope.loops.values():
+            if each is loop or loop.contains(each):
+                for latch in each.loop.latches:
+                    unmark(view.blocks[latch].terminator)
     for change in changes:
         unit.remarks.add(
             RemarkKind.TRANSFORM,

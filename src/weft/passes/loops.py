@@ -34,6 +34,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, KNOWN_NUMBERS, MEETING_STORES, SINGLE_LANE
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
@@ -91,6 +92,8 @@ def _settle_heap(unit: JitUnit) -> None:
 
 def _mark_parallel_loops(unit: JitUnit) -> bool:
     functions = list(unit.module.definitions())
+    if not unit.auto:
+        return sum(prove_promised_nests(unit, function) for function in functions) > 0
     return sum(find_auto_loops(unit, function, reassociate=False) for function in functions) > 0
 
 
@@ -248,7 +251,7 @@ AUTO_LOOPS: Pass[JitUnit] = Pass(
     "auto loops",
     "loops that are found to be parallel are marked, behind tests of what that rests on",
     _mark_parallel_loops,
-    applies=lambda unit: unit.auto,
+    applies=lambda unit: unit.auto or unit.width is None,
     source="Juravle, §4.1",
 )
 PARALLEL_LOOPS: Pass[JitUnit] = Pass(

@@ -1,0 +1,123 @@
+"""Nests in loops over ``prange`` that are found to be parallel through and through.
+
+The promise is one about the outermost loop, and says nothing of those inside. Where they add up, or call functions of
+mathematics, lanes along an inner loop, other orders of the loops, tiles and boxes gain more than lanes along the
+outermost one, or LLVM's vectorizer. So such a nest is looked at as if nobody said anything of it (`auto_loops`). What
+is found rests on tests in front of the nest; where one fails, it runs as it was promised, and so does a nest of which
+nothing is found.
+
+Precondition: P-LLVM with marks on promised loops. Postcondition: the same, loop-closed; loops of nests are marked as
+proved. Preserves the program under FR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.parallel_nests import depends_on
+from weft.analysis.memory.far_steps import step_of
+from weft.analysis.memory.linear_locations import linear_location
+from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.reconstruction import Reconstruction
+from weft.analysis.sequential.scope import Program, Scope
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, Function
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.heap import heap_call
+from weft.ir.layout import DataLayout
+from weft.machine.vecmath import math_function
+from weft.passes.auto_loops import Search, apply_chosen
+from weft.passes.loop_order import order_loops, undo
+from weft.passes.loop_splits import split_loops
+from weft.passes.loop_unit import LoopUnit
+from weft.transform.loops.close_loops import close_loops, open_needless
+from weft.transform.loops.signed_tests import sign_tests
+
+DEEP = 3
+"""Loops of a nest in which adding up is worth boxes and tiles. With two it is a row's total: LLVM adds that up well."""
+
+
+def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
+    """Mark the loops of promised nests that are found to be parallel, behind tests; how many nests."""
+    wanted = set(_wanted(cfg_of(function), unit.module.layout))
+    if not wanted:
+        return 0
+    sign_tests(function)
+    close_loops(function)
+    open_needless(function)
+    arrays = unit.arrays if function is unit.function else ()
+    left = _outermost(function) - wanted
+    _, spare = split_loops(unit.module, function, arrays, left)
+    left |= spare
+    while True:
+        changes = order_loops(unit.module, function, arrays, left)
+        program = Program(unit.module, arrays=arrays)
+        scope = Scope(program, function)
+        accesses = Accesses(Reconstruction(program))
+        search = Search(unit, accesses, scope, False, frozenset(), promises=True)
+        tops = [c for c in scope.loops.values() if c.parent is None and c.header not in left]
+        found = [chosen for loop in tops if (chosen := search.whole_nest(loop)) is not None]
+        inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
+        lost = {c.top for c in changes if c.outer not in inside}
+        if not lost:
+            break
+        for change in reversed(changes):
+            undo(function, change.outer, change.inner)
+        left |= lost
+    for chosen in found:
+        mine = [c for c in changes if inside[c.outer] is chosen]
+        apply_chosen(unit, function, scope, accesses, chosen, mine, promises=True)
+    return len(found)
+
+
+def _outermost(function: Function) -> set[BasicBlock]:
+    view = cfg_of(function)
+    return {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops if loop.parent is None}
+
+
+def _wanted(view: CFGView, layout: DataLayout) -> Iterator[BasicBlock]:
+    """The headers of promised loops, in no other loop, whose nests are worth to be looked at."""
+    for loop in loop_forest(view.cfg).loops:
+        blocks = tuple(view.blocks[b] for b in loop.blocks)
+        if loop.parent is not None or not loop.children or len(loop.latches) != 1:
+            continue
+        told = loop_promises(view.blocks[loop.latches[0]], blocks)
+        if not told.parallel or told.proved or any(heap_call(i) for b in blocks for i in b.instructions):
+            continue
+        if _calls_mathematics(loop, view) or _adds_up(loop, view, layout):
+            yield view.blocks[loop.header]
+
+
+def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
+    """Whether loops inside of one call functions of mathematics: LLVM computes most for one number at a time."""
+    inside = {b for loop in outer.children for b in loop.blocks}
+    calls = [i.callee_name or "" for b in inside for i in view.blocks[b].instructions if i.op == "call"]
+    return any(name.startswith("llvm.sqrt.") or math_function(name) is not None for name in calls)
+
+
+def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether a deep nest has totals, or updates elements that one of its loops does not choose."""
+    nest = _loops_of(outer)
+    if max(loop.depth for loop in nest) - outer.depth + 1 < DEEP:
+        return False
+    for loop in nest[1:]:
+        header, latches = view.blocks[loop.header], [view.blocks[n] for n in loop.latches]
+        inside = {view.blocks[b] for b in loop.blocks}
+        if loop.depth - outer.depth >= DEEP - 1 and any(
+            step_of(phi, latch) is None or phi.type.is_float for phi in header.phis() for latch in latches
+        ):
+            return True
+        counters = set(header.phis())
+        for access in (i for b in inside for i in b.instructions if i.op == "store"):
+            place = linear_location(access.pointer, layout)
+            if loop.children and not depends_on((place.base, *place.terms), counters, inside):
+                return True
+    return False
+
+
+def _loops_of(outer: Loop) -> list[Loop]:
+    found = [outer]
+    for loop in found:
+        found += loop.children
+    return found

@@ -1,0 +1,197 @@
+"""Nests in loops over `prange` that are proved to be parallel: what they compute, and where they stay as promised."""
+
+import math
+import os
+import random
+import textwrap
+
+import numpy as np
+import pytest
+
+import weft
+from weft import prange
+from weft.errors import UnsupportedError
+
+pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
+
+LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
+PROGRAMS = 40 if os.environ.get("WEFT_FUZZ") else 2
+DRAW = np.random.default_rng(17)
+
+
+def multiply(a, b, c):
+    for i in prange(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def multiply_by_totals(a, b, c):
+    for i in prange(a.shape[0]):
+        for j in prange(b.shape[1]):
+            total = 0.0
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+
+def convolve(x, w, y):
+    for o in prange(w.shape[0]):
+        for i in range(y.shape[1]):
+            for j in range(y.shape[2]):
+                total = 0.0
+                for c in range(x.shape[0]):
+                    for p in range(w.shape[2]):
+                        total += x[c, i + p, j] * w[o, c, p]
+                y[o, i, j] = total
+
+
+def normalize(a, b):
+    for i in prange(a.shape[0]):
+        most = a[i, 0]
+        for j in range(a.shape[1]):
+            most = max(most, a[i, j])
+        total = 0.0
+        for j in range(a.shape[1]):
+            b[i, j] = math.exp(a[i, j] - most)
+            total += b[i, j]
+        for j in range(a.shape[1]):
+            b[i, j] /= total
+
+
+def relax(a, times):
+    for _ in range(times):
+        for i in prange(a.shape[0]):
+            for k in range(3):
+                for j in range(1, a.shape[1]):
+                    a[i, j] += 0.5 * a[i, j - 1] + k
+
+
+def add_to_rows(rows, a, b, c):
+    for i in prange(rows.size):
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                c[rows[i], j] += a[i, k] * b[k, j]
+
+
+def numbers(*shape):
+    """Of which sums are exact in any order."""
+    return DRAW.integers(0, 9, shape).astype(np.float64)
+
+
+def called(function, arguments, **options):
+    """The function, when it has changed its arguments as a loop in order does."""
+    wanted = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    function(*wanted)
+    made = weft.jit(function, **options)
+    made(*arguments)
+    for got, want in zip(arguments, wanted, strict=True):
+        assert np.array_equal(got, want) or np.allclose(got, want, rtol=1e-14)
+    return made
+
+
+def is_proved(made) -> bool:
+    return any("the iterations of this loop are independent" in r.message for r in made.remarks)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_products_of_matrices_share_what_they_load(level: str, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    made = called(multiply, (numbers(5, 11), numbers(11, 20), numbers(5, 20)))
+    assert is_proved(made)
+    assert any("have changed places" in r.message for r in made.remarks)
+    assert any("share what they load" in r.message for r in made.remarks)
+
+
+def test_sums_of_floats_are_formed_in_their_order() -> None:
+    a, b = DRAW.random((5, 30)), DRAW.random((30, 20))
+    got, wanted = np.empty((5, 20)), np.empty((5, 20))
+    weft.jit(multiply)(a, b, got)
+    multiply(a, b, wanted)
+    assert (got == wanted).all()
+
+
+@pytest.mark.parametrize("function", [multiply, multiply_by_totals], ids=lambda f: f.__name__)
+def test_products_of_any_shape(function) -> None:
+    made = weft.jit(function)
+    for m, k, n in ((0, 4, 7), (1, 1, 1), (3, 0, 5), (4, 70, 3), (9, 10, 37)):
+        a, b, wanted = numbers(m, k), numbers(k, n), numbers(m, n)
+        got = wanted.copy()
+        function(a, b, wanted)
+        made(a, b, got)
+        assert (got == wanted).all()
+
+
+def test_nests_over_small_windows() -> None:
+    assert is_proved(called(convolve, (numbers(2, 6, 18), numbers(3, 2, 3), numbers(3, 4, 18))))
+
+
+def test_loops_that_call_mathematics_run_in_lanes_along_rows() -> None:
+    made = called(normalize, (DRAW.random((5, 70)), np.empty((5, 70))))
+    assert is_proved(made)
+    assert any("lanes" in r.message or "at a time, and all cores share" in r.message for r in made.remarks)
+
+
+def test_rows_that_are_the_same_arrays_run_as_promised() -> None:
+    """Each iteration reads what it has written itself."""
+    a = DRAW.random((6, 50))
+    wanted = a.copy()
+    normalize(wanted, wanted)
+    weft.jit(normalize)(a, a)
+    assert np.allclose(a, wanted, rtol=1e-14)
+
+
+def test_nests_of_which_nothing_is_proved_run_as_promised() -> None:
+    made = called(add_to_rows, (DRAW.permutation(7), numbers(7, 20), numbers(20, 30), numbers(7, 30)))
+    assert not is_proved(made)
+    assert not is_proved(called(relax, (numbers(5, 60), 2)))
+
+
+def test_what_breaks_its_promise_is_refused() -> None:
+    @weft.jit
+    def broken(a, b, c):
+        for i in prange(a.shape[0]):
+            for k in range(a.shape[1]):
+                for j in range(b.shape[1]):
+                    c[0, j] += a[i, k] * b[k, j]
+
+    with pytest.raises(UnsupportedError, match="this prange cannot run in parallel"):
+        broken(numbers(3, 4), numbers(4, 5), numbers(1, 5))
+
+
+def drawn(rng: random.Random) -> str:
+    """A nest over i, which is promised, and others in any order, that updates elements which i chooses."""
+    inner = ["j", "k"]
+    rng.shuffle(inner)
+    kept = ["i", *(["j"] if rng.random() < 0.7 else [])]
+    rng.shuffle(kept)
+
+    def place(array: str, counters: list[str], moved: str = "ijk") -> str:
+        return f"{array}[{', '.join(c + rng.choice(['', ' + 1'] if c in moved else ['']) for c in counters)}]"
+
+    factors = [place(a, rng.sample(["i", "j", "k"], 2)) for a in "ab"]
+    # Each iteration of the first loop has a row, or a column, of its own.
+    target = place("c", kept, "jk") if len(kept) == 2 else "c[i, 0]"
+    before = ""
+    if kept[0] == "i" and rng.random() < 0.5:
+        before = f"    for j in range(n):\n        c[i, j + 1] = {place('b', ['i', 'j'])}\n"
+    header = "".join("    " * (d + 1) + f"for {c} in range(n):\n" for d, c in enumerate(inner))
+    body = (
+        f"            {target} {rng.choice(['+=', '=', '-='])} {factors[0]} {rng.choice('*+')} {factors[1]}\n"
+    )
+    nest = textwrap.indent(before + header + body, "    ")
+    return f"def nest(a, b, c, n):\n    for i in prange(n):\n{nest}"
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_nests(seed: int, tmp_path) -> None:
+    rng = random.Random(seed)
+    text = drawn(rng)
+    file = tmp_path / "nest.py"
+    file.write_text(text)
+    names = {"prange": prange}
+    exec(compile(text, str(file), "exec"), names)
+    n = rng.choice([5, 12, 20])
+    called(names["nest"], (numbers(n + 1, n + 1), numbers(n + 1, n + 1), numbers(n + 1, n + 1), n))
