@@ -84,6 +84,9 @@ counts as a whole, as warps do."""
 BARRIER_NUMBERS = 16
 """How many such barriers a work-group has, as blocks of GPUs."""
 
+FIRST = "weft.first.ptr"
+"""Makes one object of those of all active lanes: each lane's own is used for nothing else."""
+
 INTRINSICS: dict[str, Intrinsic] = {
     row.name: row
     for row in (
@@ -133,6 +136,10 @@ INTRINSICS: dict[str, Intrinsic] = {
         ),
         Intrinsic("weft.compact.i64", _fn(I64, I64, I1), _HORIZONTAL, "as weft.compact.i32"),
         Intrinsic("weft.match.any.i64", _fn(I64, I64), _HORIZONTAL, "bit l set when active lane l has the same value"),
+        Intrinsic(
+            FIRST, _fn(pointer(), pointer()), _HORIZONTAL,
+            "the pointer of the first active lane: an object of its own that all of them use",
+        ),
         Intrinsic(
             "weft.warp.sync", _fn(VOID), _HORIZONTAL, "the lane group meets; orders memory among its lanes",
             orders_memory=True,

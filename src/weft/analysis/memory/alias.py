@@ -21,7 +21,7 @@ from weft.analysis.memory.addresses import decompose
 from weft.analysis.memory.stack_objects import StackObjects
 from weft.ir import Argument, ConstExpr, GlobalVariable, Instruction, Value
 from weft.ir.heap import is_allocation
-from weft.ir.intrinsics import IntrinsicKind, kind_of
+from weft.ir.intrinsics import FIRST, IntrinsicKind, kind_of
 from weft.ir.layout import DataLayout
 
 MAX_DEPTH = 32
@@ -85,8 +85,15 @@ def is_identified(value: Value) -> bool:
         return "noalias" in value.attributes or any(text.startswith("byval") for text in value.attributes)
     if isinstance(value, Instruction):
         shared = kind_of(value.callee_name) is IntrinsicKind.SHARED
-        return value.op == "alloca" or shared or is_allocation(value)
+        return value.op == "alloca" or shared or is_allocation(value) or value.callee_name == FIRST
     return False
+
+
+def goes_to_shared(pointer: Value) -> bool:
+    """Whether a pointer leads into an object that the lanes of a group share."""
+    while isinstance(pointer, Instruction) and pointer.op == "getelementptr":
+        pointer = pointer.operands[0]
+    return isinstance(pointer, Instruction) and pointer.callee_name == FIRST
 
 
 def are_apart(a: Value, b: Value) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from weft.analysis.memory.alias import goes_to_shared
 from weft.graph.loops import Loop, LoopForest
 from weft.ir import ConstExpr, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -21,6 +22,9 @@ _MOST = 64
 def is_candidate(instruction: Instruction) -> bool:
     """Whether it is a plain load of a number or a pointer."""
     if instruction.op != "load" or not instruction.is_plain_access:
+        return False
+    if goes_to_shared(instruction.pointer):
+        # Other lanes store there meanwhile.
         return False
     return isinstance(instruction.type, (IntType, FloatType, PointerType))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.compact import widen_compact
 from weft.codegen.widen.context import Widening, any_lane, mask_bits
 from weft.codegen.widen.prefixes import widen_prefix
 from weft.codegen.widen.shuffles import widen_extract, widen_match, widen_shuffle
 from weft.diag.errors import UnsupportedError
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
-from weft.ir.intrinsics import INTRINSICS, PREFIX
+from weft.ir.intrinsics import FIRST, INTRINSICS, PREFIX
 from weft.ir.locations import span_of
 from weft.ir.types import I64, IntType
 
@@ -85,6 +86,11 @@ def _mask(w: Widening, call: Instruction) -> None:
     w.set_vector(call, w.active())
 
 
+def _first(w: Widening, call: Instruction) -> None:
+    own = call.args[0]
+    w.set_scalar(call, w.scalar(own) if w.is_uniform(own) else of_an_active_lane(w, own))
+
+
 def _lane_id(w: Widening, call: Instruction) -> None:
     type = call.type
     assert isinstance(type, IntType)
@@ -118,6 +124,7 @@ _HANDLERS: dict[str, Callable[[Widening, Instruction], None]] = {
     "weft.lane.id": _lane_id,
     "weft.lane.coordinate": _lane_coordinate,
     "weft.num.lanes": _num_lanes,
+    FIRST: _first,
     "weft.shfl.idx.i32": widen_shuffle,
     "weft.shfl.idx.i64": widen_shuffle,
     "weft.extract.i32": widen_extract,

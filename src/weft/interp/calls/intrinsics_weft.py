@@ -16,7 +16,7 @@ from weft.interp.lanes import POISON, Array, Flags, Lanes, LaneValue
 from weft.interp.numbers.combinations import combination_of
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
-from weft.ir.intrinsics import INTRINSICS, PREFIX
+from weft.ir.intrinsics import FIRST, INTRINSICS, PREFIX
 
 if TYPE_CHECKING:
     from weft.interp.decode import Decoder
@@ -238,6 +238,11 @@ def _compact(decoder: Decoder, i: Instruction) -> Compute:
     return compute
 
 
+def _first(data: Array, active: Array) -> Array:
+    """The value of the first active lane of each lane group."""
+    return np.take_along_axis(data, active.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
 def _match_any(decoder: Decoder, i: Instruction) -> Compute:
     slot = decoder.slot(i.args[0])
 
@@ -340,6 +345,7 @@ TABLE: dict[str, Decode] = {
     "weft.ballot.i32": _horizontal(lambda frame, data, active: _ballot_bits(frame, data & active, np.uint32)),
     "weft.active": _horizontal(lambda frame, data, active: _ballot_bits(frame, active)),
     "weft.popcount": _horizontal(lambda frame, data, active: (data & active).sum(axis=1, dtype=np.uint64)),
+    FIRST: _horizontal(lambda frame, data, active: _first(data, active)),
     "weft.shfl.idx.i32": _shuffle,
     "weft.shfl.idx.i64": _shuffle,
     "weft.extract.i32": _extract,
