@@ -30,6 +30,7 @@ OPTIONAL_PASSES = {
         *(
             "row copies",
             "scalar replacement",
+            "shared stacks",
             "short rows",
             "signed counters",
             "signed indices",

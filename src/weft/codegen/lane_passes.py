@@ -31,6 +31,7 @@ from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.copy_rows import copy_rows
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.loops.full_groups import run_full_groups
+from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.front_versions import add_front_version
@@ -109,6 +110,17 @@ def _narrow(unit: LaneUnit) -> bool:
     if unit.summary.narrowed:
         unit.forget()
     return bool(unit.summary.small or unit.summary.narrowed)
+
+
+def _share_stacks(unit: LaneUnit) -> bool:
+    in_any_order = unit.switches.scalar_replacement != PolicyName.OFF
+    unit.summary.together = share_stacks(
+        unit.function, unit.divergence, unit.analyze_copy, unit.lanes.width, may_write=in_any_order
+    )
+    if not unit.summary.together:
+        return False
+    unit.forget()
+    return True
 
 
 def _copy_rows(unit: LaneUnit) -> bool:
@@ -267,6 +279,16 @@ NARROWING: Pass[LaneUnit] = Pass(
     _narrow,
     optional=True,
 )
+SHARED_STACKS: Pass[LaneUnit] = Pass(
+    "shared stacks",
+    "threads that walk by stacks of what is the same for all who put it there have one stack, and walk together",
+    _share_stacks,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
+    source="Goldfarb, Jo and Kulkarni, SC 2013; Moll, §13.1",
+)
 ROW_COPIES: Pass[LaneUnit] = Pass(
     "row copies",
     "rows that each lane reads again and again lie side by side in the nearest cache, where they fit",
@@ -382,6 +404,7 @@ BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 LINEAR_LANES = (
+    SHARED_STACKS,
     ROW_COPIES,
     ALIGNED_VERSIONS,
     FRONT_VERSIONS,

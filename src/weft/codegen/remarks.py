@@ -81,6 +81,14 @@ def remark_vectorization(
                 span,
                 pass_name="narrowing",
             )
+    for place in summary.together:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"{what} that run together walk by one stack here, not each by its own: one waits while others visit what "
+            "it does not",
+            place,
+            pass_name="shared stacks",
+        )
     for place in summary.copied:
         log.add(
             RemarkKind.TRANSFORM,

@@ -25,6 +25,8 @@ class VectorizationSummary(Struct):
         How many of its numbers have 32 bits instead of 64.
     small
         How many of them have 8 or 16 bits instead of more.
+    together
+        Where threads walk by one stack instead of each by its own.
     copied
         Where rows are read that are copied, since threads read them again and again.
     aligned
@@ -52,6 +54,7 @@ class VectorizationSummary(Struct):
     width: int = 0
     narrowed: int = 0
     small: int = 0
+    together: list[SourceSpan | None] = field(default_factory=list)
     copied: list[SourceSpan | None] = field(default_factory=list)
     aligned: bool = False
     front: bool = False
