@@ -28,6 +28,7 @@ from weft.codegen.lane_passes import BODIES, KNOWN_NUMBERS, LINEAR_LANES, NARROW
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.walks import choose_walk
 from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice, choose_width, one_register
@@ -194,8 +195,14 @@ def plan_loop(
     obstacle = why_not_vectorized(body)
     if obstacle is not None:
         return LoopPlan(WidthChoice(1, ""), obstacle)
+    walk = choose_walk(unit, runner) if width is None else None
+    if walk is not None and walk.width > 1:
+        runner.run((NARROWING,), unit)
+        return LoopPlan(walk, narrowed=unit.summary.narrowed, small=unit.summary.small)
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
+    if walk is not None:
+        return LoopPlan(walk)
     if width is None and may_be_alone(unit.divergence, in_loop=True):
         choice = _choice_narrowed(module, body, lanes, isa)
         if choice.width == 1:

@@ -17,9 +17,10 @@ from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.obstacles import clear_obstacles
 from weft.codegen.remarks import remark_rows, remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
+from weft.codegen.walks import choose_walk
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import choose_width
+from weft.codegen.width import WidthChoice, choose_width, one_register
 from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
 from weft.ir.clone import clone_function
@@ -174,6 +175,9 @@ def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
     dimension, kernel = unit.order.dimension, unit.function
     if unit.options.width is not None or not may_be_alone(unit.along(dimension, lanes.width)):
         return False
+    walk = _walk(unit)
+    if walk is not None:
+        return walk.width == 1
     trial = clone_function(kernel, f"{kernel.name}.narrow")
     NARROWING.run(LaneUnit(unit.module, trial, lanes, position_shapes(unit, lanes, trial), unit.spec.isa))
     choice = choose_width(analyze_along(FunctionFacts(trial), dimension, lanes.width), unit.spec.isa)
@@ -181,8 +185,18 @@ def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
     return choice.width == 1
 
 
+def _walk(unit: KernelUnit) -> WidthChoice | None:
+    """In how many lanes threads walk by stacks, if they do."""
+    dimension, lanes = unit.order.dimension, LaneSpace((one_register(unit.spec.isa),))
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        switches=unit.options.switches, known=unit.along(dimension, lanes.width),
+    )  # fmt: skip
+    return choose_walk(part, unit.runner)
+
+
 def _plan_lanes(unit: KernelUnit) -> bool:
-    unit.plan = unit.planner.plan(unit.order)
+    unit.plan = unit.planner.plan(unit.order, lambda: _walk(unit))
     if unit.order.in_lanes and unit.plan.width == 1:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")

@@ -210,8 +210,8 @@ class Planner(Struct, frozen=True):
         dimension = choose_dimension(self.kernel, lambda d: self.analyses(d, base), base, self.isa)
         return LaneOrder(dimension)
 
-    def plan(self, order: LaneOrder) -> LanePlan:
-        """Choose how many threads lane groups of this order have."""
+    def plan(self, order: LaneOrder, walk: Callable[[], WidthChoice | None] = lambda: None) -> LanePlan:
+        """Choose how many threads lane groups of this order have; `walk` says it for those that walk by stacks."""
         if self.premises.warp is not None:
             unused = " (the brush is not used: threads ask what others of their warp do)"
             reason = "as many as a warp" + (unused if self.options.brush is not None else "")
@@ -221,7 +221,7 @@ class Planner(Struct, frozen=True):
         if order.box is not None:
             return LanePlan(order, self._width_of_box(order.box))
         in_rounds = bool(barriers_of(self.kernel)) and not order.lock_step
-        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order)
+        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
         alone = choice.width == 1 and not self.walks
@@ -250,13 +250,15 @@ class Planner(Struct, frozen=True):
         sides = " by ".join(map(str, box))
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 
-    def _width_of_rows(self, order: LaneOrder) -> WidthChoice:
+    def _width_of_rows(self, order: LaneOrder, walk: Callable[[], WidthChoice | None]) -> WidthChoice:
         wanted, base = self.options.width, one_register(self.isa)
         if wanted is not None:
             return WidthChoice(wanted, "as asked for")
         # Rows that end with the work-group are not long.
         if not order.linear and find_merge(self.kernel, order.dimension) is not None:
-            divergence = self.analyses(order.dimension, base)
+            divergence, walking = self.analyses(order.dimension, base), walk()
+            if walking is not None:
+                return walking
             if prefers_inner_loops(self.kernel, divergence, reordered=True):
                 return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
             return choose_width(divergence, self.isa)

@@ -1,0 +1,167 @@
+"""Threads that walk trees by stacks of their own walk together: the machine code of loops, kernels and C."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda, prange
+from weft.diag.remarks import Remark, RemarkKind
+
+STACK = 24
+NODES = 63
+
+
+def tree(dtype: type = np.float32) -> tuple[np.ndarray, np.ndarray]:
+    """Points by the nodes of a heap, and for each node the radius of a circle around those below it."""
+    rng = np.random.default_rng(7)
+    points = rng.random((NODES, 2)).astype(dtype)
+    radii = np.array([0.1 + 2.0 / (2 + math.log2(n + 1) ** 2) for n in range(NODES)]).astype(dtype)
+    return points, radii
+
+
+def queries(count: int, dtype: type = np.float32) -> np.ndarray:
+    return np.random.default_rng(9).random((count, 2)).astype(dtype)
+
+
+def count_near(points, radii, queries, reach, sums):
+    for i in prange(sums.size):
+        stack = np.empty(STACK, np.int32)
+        x = queries[i, 0]
+        y = queries[i, 1]
+        total = points.dtype.type(0)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            dx = points[node, 0] - x
+            dy = points[node, 1] - y
+            squared = dx * dx + dy * dy
+            if squared <= reach * reach:
+                total = total * points.dtype.type(0.75) + squared
+            if squared <= radii[node] and 2 * node + 2 < points.shape[0]:
+                stack[top] = 2 * node + 1
+                stack[top + 1] = 2 * node + 2
+                top += 2
+        sums[i] = total
+
+
+def count_near_by_kernel(points, radii, queries, reach, sums):
+    i = cuda.grid(1)
+    if i < sums.size:
+        stack = cuda.local.array(STACK, np.int32)
+        x = queries[i, 0]
+        y = queries[i, 1]
+        total = np.float32(0)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            dx = points[node, 0] - x
+            dy = points[node, 1] - y
+            squared = dx * dx + dy * dy
+            if squared <= reach * reach:
+                total = total * np.float32(0.75) + squared
+            if squared <= radii[node] and 2 * node + 2 < points.shape[0]:
+                stack[top] = 2 * node + 1
+                stack[top + 1] = 2 * node + 2
+                top += 2
+        sums[i] = total
+
+
+def meeting_kernel(points, radii, queries, reach, sums):
+    i = cuda.grid(1)
+    near = cuda.shared.array(64, np.float32)
+    near[cuda.threadIdx.x] = reach
+    cuda.syncthreads()
+    reach = near[63 - cuda.threadIdx.x]
+    total = np.float32(0)
+    if i < sums.size:
+        stack = cuda.local.array(STACK, np.int32)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            dx = points[node, 0] - queries[i, 0]
+            squared = dx * dx
+            if squared <= reach:
+                total = total * np.float32(0.75) + squared
+            if squared <= radii[node] and 2 * node + 2 < points.shape[0]:
+                for child in range(2):
+                    stack[top] = 2 * node + 1 + child
+                    top += 1
+    near[cuda.threadIdx.x] = total
+    cuda.syncthreads()
+    if i < sums.size:
+        sums[i] = near[cuda.threadIdx.x]
+
+
+def flat_kernel(points, radii, queries, reach, sums):
+    x, y = cuda.grid(2)
+    if x < sums.shape[1] and y < sums.shape[0]:
+        stack = cuda.local.array(STACK, np.int32)
+        total = np.float32(0)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            dx = points[node, 0] - queries[x, 0]
+            dy = points[node, 1] - queries[y, 1]
+            squared = dx * dx + dy * dy
+            if squared <= reach:
+                total = total * np.float32(0.75) + squared
+            if squared <= radii[node] and 2 * node + 2 < points.shape[0]:
+                stack[top] = 2 * node + 1
+                stack[top + 1] = 2 * node + 2
+                top += 2
+        sums[y, x] = total
+
+
+WITH_AND_WITHOUT: tuple[dict[str, Any], ...] = ({}, {"without": ("shared-stacks",)})
+
+
+def walks_together(remarks: list[Remark]) -> bool:
+    return any(r.kind is RemarkKind.TRANSFORM and "walk by one stack" in r.message for r in remarks)
+
+
+@pytest.mark.parametrize("width", [None, 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_loops(width: int | None, dtype: type):
+    options: dict[str, Any] = {} if width is None else {"width": width}
+    points, radii = tree(dtype)
+    wanted = queries(21, dtype)
+    results = []
+    for more in WITH_AND_WITHOUT:
+        function = weft.jit(**options, **more)(count_near)
+        sums = np.zeros(21, dtype)
+        function(points, radii, wanted, dtype(0.4), sums)
+        results.append(sums)
+        assert walks_together(function.remarks) == (not more)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "grid", "block"),
+    [
+        (count_near_by_kernel, (50,), 1, 64),
+        (meeting_kernel, (50,), 1, 64),
+        (flat_kernel, (7, 6), (2, 1), (4, 8)),
+    ],
+)
+def test_kernels(kernel: Callable[..., None], shape: tuple[int, ...], grid: Any, block: Any):
+    points, radii = tree()
+    results = []
+    for more in WITH_AND_WITHOUT:
+        sums = np.zeros(shape, np.float32)
+        compiled = cuda.jit(**more)(kernel)
+        compiled[grid, block](points, radii, queries(50), np.float32(0.4), sums)
+        results.append(sums)
+    np.testing.assert_array_equal(*results)
+    assert np.count_nonzero(results[0]) > 5
