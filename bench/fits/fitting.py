@@ -9,14 +9,20 @@ from typing import Any
 
 import msgspec
 
-from bench.fits import branches, chains, groups, memory
+from bench.fits import branches, chains, groups, lookups, memory
 from bench.fits.codes import Code, make
 from bench.fits.program import Program
 from bench.fits.table import Table
 from bench.fits.widths import Planned
 from weft.costs.constants import Constants
 
-PROGRAMS = (*chains.PROGRAMS, *branches.PROGRAMS, *memory.PROGRAMS, *groups.PROGRAMS)
+PROGRAMS = (
+    *chains.PROGRAMS,
+    *branches.PROGRAMS,
+    *memory.PROGRAMS,
+    *lookups.PROGRAMS,
+    *groups.PROGRAMS,
+)
 
 WIDTHS = (1, 4, 8, 16, 32, 64)
 

@@ -16,6 +16,7 @@ OPTIONAL_PASSES = {
             "aligned versions",
             "blocks inside",
             "boscc",
+            "both ways",
             "butterflies",
             "conditions",
             "fills",

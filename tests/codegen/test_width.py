@@ -356,7 +356,7 @@ def test_addresses_that_no_data_decide_keep_their_lanes(isa: Isa) -> None:
 
 
 def test_a_kernel_that_runs_thread_after_thread_says_so_and_is_right(monkeypatch) -> None:
-    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa: 0.0)
+    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa, latency=None: 0.0)
 
     @cuda.jit
     def row_sums(starts, values, out):
@@ -377,7 +377,7 @@ def test_a_kernel_that_runs_thread_after_thread_says_so_and_is_right(monkeypatch
 
 
 def test_a_loop_that_runs_iteration_after_iteration_says_so_and_is_right(monkeypatch) -> None:
-    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa: 0.0)
+    monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa, latency=None: 0.0)
 
     @weft.jit
     def row_sums(starts, values, out):

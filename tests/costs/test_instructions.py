@@ -2,6 +2,7 @@ import pytest
 
 from weft.costs.instructions import INSTRUCTION_COSTS, UNKNOWN, instruction_cost, memory_cost
 from weft.ir.opcodes import OPCODES
+from weft.machine.processors import processor
 from weft.machine.targets import AVX2, AVX512, ISAS
 
 
@@ -32,3 +33,19 @@ def test_uniform_access_is_no_dearer_than_contiguous_and_that_cheaper_than_rando
         memory_cost(op, form, 32, lanes, isa).cycles for form in ("uniform", "contiguous", "random")
     )
     assert uniform <= contiguous < random
+
+
+@pytest.mark.parametrize("cpu", ["skylake", "icelake-server"])
+def test_gathers_cost_what_they_become_on_cores_where_they_are_slow(cpu: str) -> None:
+    """Up to so many lanes they are loads one by one, of more they stay (`weft.target.lone_loads`)."""
+    machine = processor("x86_64", cpu)
+    assert machine is not None and machine.isa.core.slow_gathers
+    few, many = (memory_cost("load", "gather", 64, lanes, machine.isa).cycles for lanes in (32, 64))
+    assert many > 4 * few
+    level = next(isa for isa in ISAS if isa.name == machine.isa.name)
+    assert few <= memory_cost("load", "gather", 64, 32, level).cycles
+    assert many > memory_cost("load", "gather", 64, 64, level).cycles
+    # What is stored is scattered as elsewhere.
+    assert memory_cost("store", "gather", 64, 64, machine.isa) == memory_cost(
+        "store", "gather", 64, 64, level
+    )

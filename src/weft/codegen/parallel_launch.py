@@ -24,6 +24,7 @@ from weft.codegen.loops import counted_loop
 from weft.codegen.parallel_loops import StripMinedLoop, values_behind
 from weft.codegen.parallel_nests import StripMinedNest, Tiling
 from weft.codegen.stack import ENTRY_ATTRIBUTES
+from weft.codegen.trials import run_better
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
@@ -70,11 +71,16 @@ class Record(Struct, frozen=True):
 
 
 def run_in_parallel(
-    module: Module, mined: StripMinedLoop, name: str, nest: StripMinedNest | None = None
+    module: Module,
+    mined: StripMinedLoop,
+    name: str,
+    nest: StripMinedNest | None = None,
+    alone: StripMinedLoop | None = None,
 ) -> None:
     """Let the loop's function hand the loop to the thread pool instead of running it.
 
-    In a tiled `nest`, of which it is the outer loop, a grain is a tile: so many iterations of both loops.
+    In a tiled `nest`, of which it is the outer loop, a grain is a tile: so many iterations of both loops. The same loop
+    may be there `alone`, too, for iterations one by one: grains run either way then (`weft.codegen.trials`).
     """
     parallel, captured = mined.outlined.parallel, mined.outlined.captured
     loop, reductions = parallel.loop, parallel.reductions
@@ -84,6 +90,11 @@ def run_in_parallel(
     sizes = [I64] * (5 if tiling else 2)
     record = Record((*sizes, *(v.type for v in carried), *(PTR for _ in reductions)))
     grains = _build_grains(module, mined, record, name, tiling)
+    if alone is not None and mined.plan.open_choice is not None:
+        other = _build_grains(module, alone, record, f"{name}.alone", tiling)
+        first, second = (other, grains) if mined.plan.open_choice.alone_first else (grains, other)
+        grains = run_better(module, first, second, f"{name}.either")
+        grains.linkage.linkage = "internal"
     builder = open_preheader(loop)
     count = build_iterations(loop, builder)
     if nest is None or tiling is None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from weft.analysis.divergence import uniform_argument
+from weft.analysis.divergence import Divergence, uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.shapes import Shape, domain_named
@@ -31,7 +31,7 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.walks import choose_walk
 from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import WidthChoice, choose_width, one_register
+from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
 from weft.costs.one_thread import may_be_alone
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
@@ -64,12 +64,15 @@ class LoopPlan(Struct, frozen=True):
         What stands in the way of more.
     narrowed, small
         How many numbers of the body have 32 bits instead of 64, and how many 8 or 16 bits instead of more.
+    open_choice
+        That there is to be code in lanes and code for iterations one by one.
     """
 
     choice: WidthChoice
     obstacle: str | None = None
     narrowed: int = 0
     small: int = 0
+    open_choice: OpenChoice | None = None
 
 
 class StripMinedLoop(Struct):
@@ -133,16 +136,18 @@ def strip_mine(
     reason: str = "as asked for",
     *,
     narrows: bool = False,
+    both_ways: bool = False,
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop itself stays as it is.
 
     Without a `width` the cost model chooses one for `isa`; else there is a `reason` for it. With `narrows`, what is
-    left over behind whole lane groups runs in groups of a register, where masks are dear.
+    left over behind whole lane groups runs in groups of a register, where masks are dear. With `both_ways` there may be
+    code for iterations one by one beside it, and the plan says whether there should.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
     fill_at_once(module, body)
-    plan = plan_loop(module, body, width, isa, runner, reason)
+    plan = plan_loop(module, body, width, isa, runner, reason, both_ways=both_ways)
     lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)
     instructions = sum(1 for _ in body.instructions())
     if lanes == 1:
@@ -181,7 +186,14 @@ def _lanes_of_rest(lanes: int, plan: LoopPlan, isa: Isa) -> int:
 
 
 def plan_loop(
-    module: Module, body: Function, width: int | None, isa: Isa, runner: Runner, reason: str = "as asked for"
+    module: Module,
+    body: Function,
+    width: int | None,
+    isa: Isa,
+    runner: Runner,
+    reason: str = "as asked for",
+    *,
+    both_ways: bool = False,
 ) -> LoopPlan:
     """Prepare the body of a loop, and choose in how many lanes its iterations run."""
     lanes = LaneSpace((width or one_register(isa),))
@@ -198,32 +210,44 @@ def plan_loop(
     walk = choose_walk(unit, runner) if width is None else None
     if walk is not None and walk.width > 1:
         runner.run((NARROWING,), unit)
-        return LoopPlan(walk, narrowed=unit.summary.narrowed, small=unit.summary.small)
+        return LoopPlan(
+            walk,
+            narrowed=unit.summary.narrowed,
+            small=unit.summary.small,
+            open_choice=OpenChoice(alone_first=False) if both_ways else None,
+        )
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     if walk is not None:
         return LoopPlan(walk)
+    chosen: OpenChoice | None = None
     if width is None and may_be_alone(unit.divergence, in_loop=True):
-        choice = _choice_narrowed(module, body, lanes, isa)
-        if choice.width == 1:
+        narrow = _narrowed(module, body, lanes, isa)
+        chosen = open_choice(narrow, isa, in_loop=True) if both_ways else None
+        choice = choose_width(narrow, isa, in_loop=True)
+        if choice.width == 1 and chosen is None:
             # Its own numbers have the width of addresses.
             return LoopPlan(choice)
     runner.run((NARROWING,), unit)
+    in_lanes = chosen is not None
     return LoopPlan(
-        choose_width(unit.divergence, isa, in_loop=True) if width is None else WidthChoice(width, reason),
+        choose_width(unit.divergence, isa, in_lanes=in_lanes, in_loop=True)
+        if width is None
+        else WidthChoice(width, reason),
         narrowed=unit.summary.narrowed,
         small=unit.summary.small,
+        open_choice=chosen,
     )
 
 
-def _choice_narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> WidthChoice:
-    """The width for a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
+def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Divergence:
+    """The divergence of a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
     trial = clone_function(body, f"{body.name}.narrow")
     unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
     NARROWING.run(unit)
-    choice = choose_width(unit.divergence, isa, in_loop=True)
+    found = unit.divergence
     del module.functions[trial.name]
-    return choice
+    return found
 
 
 def why_in_order(body: Function) -> str | None:

@@ -13,6 +13,9 @@ is no instruction for it, there are no lane groups: the width is 1. That is so o
 addresses, or they are known to be far apart: others may turn out to be neighbours when the code runs, which it asks.
 Iterations of a loop that each walk on from a place of their own, as through a part of an array for each, are taken to
 be far apart, too (`weft.analysis.loops.own_walks`).
+
+Where neither is clearly better, or that depends on how near what threads look up is, the choice is open: there may be
+code for both (`weft.codegen.trials`).
 """
 
 from __future__ import annotations
@@ -44,42 +47,95 @@ def one_register(isa: Isa) -> int:
     return max(2, isa.vector_bits // 32)
 
 
-def choose_width(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> WidthChoice:
+class OpenChoice(Struct, frozen=True):
+    """Code in lanes and code for threads one by one, either of which may turn out to be faster.
+
+    Parameters
+    ----------
+    alone_first
+        Whether the model expects threads to be faster by themselves.
+    """
+
+    alone_first: bool
+
+
+def choose_width(
+    divergence: Divergence, isa: Isa, *, in_lanes: bool = False, in_loop: bool = False
+) -> WidthChoice:
     """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
 
-    It is 1 where threads are better off one after the other. They are iterations `in_loop`, or threads of a kernel.
+    It is 1 where threads are better off one after the other, unless there are to be lanes. They are iterations
+    `in_loop`, or threads of a kernel.
     """
-    model = WidthModel(divergence, isa, in_loop=in_loop)
-    bits = model.dominant_bits()
-    least = max(2, min(MAX_WIDTH, isa.lanes(bits)))
-    constants = constants_of(isa)
-    most = min(MAX_WIDTH, least * (constants.wide_registers if bits > 32 else constants.registers))
-    widths = [least]
-    while widths[-1] < most:
-        widths.append(2 * widths[-1])
-    cost = {w: model.cycles_of_thread(w) for w in widths}
-    second, further = constants.wider_worthwhile
-    best = least
-    for width in widths[1:]:
-        if cost[width] > (second if best == least else further) * cost[best]:
-            break
-        best = width
-    waiting, together = min((model.cycles_of_thread(w, waiting=constants.waiting), w) for w in widths)
-    alone = cycles_alone(divergence, isa)
+    weights = _Weights(divergence, isa, in_loop)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
-    worthwhile = model.has_loops and alone <= constants.alone_worthwhile * waiting
-    if worthwhile and may_be_alone(divergence, in_loop=in_loop):
+    if not in_lanes and weights.model.has_loops and may_be_alone(divergence, in_loop=in_loop):
+        together, waiting = weights.together()
+        alone = cycles_alone(divergence, isa)
+        if alone <= weights.constants.alone_worthwhile * waiting:
+            return WidthChoice(
+                1, f"which takes about {100 * alone / waiting:.0f} % of the time of {together} lanes"
+            )
+    return weights.width()
+
+
+def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> OpenChoice | None:
+    """Whether code in lanes, or for threads one by one, may be faster, as the data decide; None where that is known.
+
+    What threads look up, and go on by, may be in the nearest cache or far away.
+    """
+    weights = _Weights(divergence, isa, in_loop)
+    constants = weights.constants
+    if not weights.model.has_loops or not may_be_alone(divergence, in_loop=in_loop):
+        return None
+    parts = [
+        cycles_alone(divergence, isa, latency) / weights.together(latency)[1]
+        for latency in (constants.miss_latency, constants.near_latency)
+    ]
+    least, most = constants.alone_open
+    if max(parts) < least or min(parts) > most:
+        return None
+    return OpenChoice(parts[0] <= constants.alone_worthwhile)
+
+
+class _Weights:
+    """What a thread takes at the widths that there may be."""
+
+    def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool) -> None:
+        self.model, self.constants = WidthModel(divergence, isa, in_loop=in_loop), constants_of(isa)
+        self._bits = self.model.dominant_bits()
+        self._least = max(2, min(MAX_WIDTH, isa.lanes(self._bits)))
+        registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers
+        most = min(MAX_WIDTH, self._least * registers)
+        self._widths = [self._least]
+        while self._widths[-1] < most:
+            self._widths.append(2 * self._widths[-1])
+
+    def together(self, latency: float | None = None) -> tuple[int, float]:
+        """The best width where threads wait for each other, and the cycles that one takes then."""
+        waiting = self.constants.waiting
+        cycles = {w: self.model.cycles_of_thread(w, waiting=waiting, latency=latency) for w in self._widths}
+        best = min(self._widths, key=lambda w: (cycles[w], w))
+        return best, cycles[best]
+
+    def width(self) -> WidthChoice:
+        """The best width of lane groups."""
+        widths, bits = self._widths, self._bits
+        cost = {w: self.model.cycles_of_thread(w) for w in widths}
+        second, further = self.constants.wider_worthwhile
+        best = self._least
+        for width in widths[1:]:
+            if cost[width] > (second if best == self._least else further) * cost[best]:
+                break
+            best = width
+        registers = best // self._least
+        many = f"{registers} registers" if registers > 1 else "a register"
+        if best == widths[-1]:
+            return WidthChoice(best, f"{many} of {bits}-bit values", bits)
+        more = 100 * cost[2 * best] / cost[best]
         return WidthChoice(
-            1, f"which takes about {100 * alone / waiting:.0f} % of the time of {together} lanes"
+            best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long", bits
         )
-    registers = best // least
-    many = f"{registers} registers" if registers > 1 else "a register"
-    if best == widths[-1]:
-        return WidthChoice(best, f"{many} of {bits}-bit values", bits)
-    more = 100 * cost[2 * best] / cost[best]
-    return WidthChoice(
-        best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long", bits
-    )
 
 
 def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> WidthChoice:

@@ -36,6 +36,8 @@ class Constants(Struct, frozen=True):
     miss_latency
         A gather that the thread's way depends on: a miss of the nearer caches. Table; fit: 0 to 160 choose alike with
         AVX-512, AVX2 prefers 160.
+    near_latency
+        The same where what it looks up is in the nearest cache. Table: five cycles, and some for the address.
     spill
         Storing and loading a register that there is no room for. Table: a store and a load each cycle or two; fit: 0
         to 4 choose alike with AVX-512, AVX2 prefers 0.
@@ -71,6 +73,13 @@ class Constants(Struct, frozen=True):
         random order 4.3 to 13 times (0.6 to 0.93).
     rounds_worthwhile
         The same for kernels with barriers: wider frames wait in the cache, and what follows a barrier is short. Guess.
+    alone_open
+        Of the cycles in lanes, a thread must take less by itself for lanes to be no choice, or more for them to be the
+        only one, be what it looks up near or far; between, there is code for both. Measured on Intel's Ice Lake with
+        AVX-512, of programs that look up where to go on (`bench/fits/lookups.py`) and others that gather: sparse rows,
+        at 0.3 to 0.4, take 2.0 to 2.3 in the best lanes of what they take alone; those at 0.4 to 0.8 take 0.6 to 2.4
+        times as long alone, those at 1.9 to 3.7 take 0.5 to 1.2 times as long where all is near, and 1.0 to 7 times
+        where it is far.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -116,6 +125,8 @@ class Constants(Struct, frozen=True):
     gather_lane, split_lane
         What a lane of a gather costs above its load or store: where there is an instruction, and where not. Table;
         fit: 0 to 2 choose alike for the first; AVX2 prefers 1 for the second.
+    slow_gather
+        A gather of a register, on cores where these are slow. Measured on Ice Lake: 25 cycles from the nearest cache.
     neighbour_test, neighbour_doublings
         To ask at run time whether lanes are neighbours, and how many doublings of a lane group lose all that are: of a
         butterfly's distances each is as likely. Measured: bitonic sort of 2^15 numbers takes 7.6 ms in 16 lanes of AVX2
@@ -127,6 +138,7 @@ class Constants(Struct, frozen=True):
 
     loop_weight: float = 10.0
     miss_latency: float = 80.0
+    near_latency: float = 8.0
     spill: float = 2.0
     scalar: float = 0.25
     masking: float = 2.0
@@ -139,6 +151,7 @@ class Constants(Struct, frozen=True):
     alone_worthwhile: float = 0.75
     visits_apart: float = 0.7
     rounds_worthwhile: float = 0.85
+    alone_open: tuple[float, float] = (0.6, 4.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0
@@ -156,6 +169,7 @@ class Constants(Struct, frozen=True):
     slow_masked_store: float = 4.0
     gather_lane: float = 0.5
     split_lane: float = 2.5
+    slow_gather: float = 25.0
     neighbour_test: float = 4.0
     neighbour_doublings: float = 16.0
     row_copies: int = 16 << 10

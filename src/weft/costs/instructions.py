@@ -11,6 +11,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.costs.constants import constants_of
+from weft.machine.cores import MOST_LONE_LOADS
 from weft.machine.targets import Isa
 
 
@@ -103,12 +104,19 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         return (_LOADS if load else _STORES)[form]
     if form == "contiguous":
         return _scale((_LOADS if load else _STORES)[form], element_bits, lanes, isa)
-    # LLVM takes gathers apart into their loads where there are no mask registers: they are slow there.
-    has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
-    # A gather is hardly faster than its loads one by one, but spares taking addresses and results apart.
     constants = constants_of(isa)
-    overhead = constants.gather_lane if has_instruction else constants.split_lane
     one = _SCALAR_LOAD if load else _SCALAR_STORE
+    if load and isa.gather and isa.core.slow_gathers:
+        if lanes > MOST_LONE_LOADS:
+            cycles = constants.slow_gather * max(1, lanes * element_bits // isa.vector_bits)
+            return Cost(one.latency + cycles, cycles)
+        # Addresses go through memory (`weft.target.lone_loads`), which spares taking them apart.
+        overhead = constants.gather_lane
+    else:
+        # LLVM takes gathers apart into their loads where there are no mask registers: they are slow there. A gather is
+        # hardly faster than its loads one by one, but spares taking addresses and results apart.
+        has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
+        overhead = constants.gather_lane if has_instruction else constants.split_lane
     return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead))
 
 

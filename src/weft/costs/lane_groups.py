@@ -70,7 +70,7 @@ class WidthModel:
         self._rows = reread_rows(divergence)
         self._copied = _with_addresses(load for row in self._rows.rows for load in row.loads)
         self._loaded: dict[Loop, bool] = {}
-        self._latency = {loop: self._recurrence(loop) for loop in self._loops.loops}
+        self._latencies: dict[float, dict[Loop, float]] = {}
 
     def dominant_bits(self) -> int:
         """Bits of the values on which most of the work is done."""
@@ -87,8 +87,8 @@ class WidthModel:
                 work[bits] = work.get(bits, 0.0) + weight * bits
         return max(work, key=lambda b: (work[b], b)) if work else 32
 
-    def cycles_of_thread(self, width: int, *, waiting: float = 1.0) -> float:
-        """Cycles that a thread takes in lane groups of `width`.
+    def cycles_of_thread(self, width: int, *, waiting: float = 1.0, latency: float | None = None) -> float:
+        """Cycles that a thread takes in lane groups of `width`; what it looks up is there after a `latency`, if told.
 
         In loops that threads leave at different times `waiting` times as long: lane groups stay for their last thread.
         It is the same for all widths, as far as is known, but where each thread has loaded how long it goes on. At 1
@@ -102,6 +102,7 @@ class WidthModel:
             if not row.is_tested
             for load in row.loads
         }
+        recurrences = self._recurrences(constants.miss_latency if latency is None else latency)
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}
         for number, block in enumerate(self._view.blocks):
@@ -120,7 +121,7 @@ class WidthModel:
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
-            cycles += rounds * (max(busy, self._latency[loop]) + shared.get(loop, 0.0))
+            cycles += rounds * (max(busy, recurrences[loop]) + shared.get(loop, 0.0))
         return cycles / width
 
     def _waiting(self, loop: Loop | None, width: int, waiting: float) -> float:
@@ -308,13 +309,20 @@ class WidthModel:
         lacking = used + self._constants.spare_registers - self._isa.vector_registers
         return self._constants.spill * max(0.0, lacking)
 
-    def _recurrence(self, loop: Loop) -> float:
+    def _recurrences(self, latency: float) -> dict[Loop, float]:
+        """The latency of what each loop carries, where what is looked up is there after some cycles."""
+        if latency not in self._latencies:
+            found = {loop: self._recurrence(loop, latency) for loop in self._loops.loops}
+            self._latencies[latency] = found
+        return self._latencies[latency]
+
+    def _recurrence(self, loop: Loop, looked_up: float) -> float:
         """The latency from a value that the innermost `loop` carries to the next."""
         if loop.children:
             return 0.0
         if self._is_divergent(loop) and self._gathers(loop):
             # Which way the thread goes on is found out from what it gathers, be it by way of a stack.
-            return self._constants.miss_latency
+            return looked_up
         blocks = [self._view.blocks[n] for n in self._order if n in loop.blocks]
         header = self._view.blocks[loop.header]
         depth: dict[Value, float] = {}
@@ -326,7 +334,7 @@ class WidthModel:
                     continue
                 known = [depth[v] for v in instruction.operands if v in depth]
                 if known and self._is_vector(instruction):
-                    depth[instruction] = max(known) + self._latency_of(instruction)
+                    depth[instruction] = max(known) + self._latency_of(instruction, looked_up)
         latches = {self._view.blocks[n] for n in loop.latches}
         carried = [v for phi in header.phis() for v, source in phi.incoming() if source in latches]
         return max((depth.get(v, 0.0) for v in carried), default=0.0)
@@ -335,12 +343,12 @@ class WidthModel:
         accesses = (i for n in loop.blocks for i in self._view.blocks[n].instructions if i.op == "load")
         return any(self._divergence.access_form(a).form is Form.GATHER for a in accesses)
 
-    def _latency_of(self, instruction: Instruction) -> float:
+    def _latency_of(self, instruction: Instruction, looked_up: float) -> float:
         if instruction.op == "load":
             form = self._divergence.access_form(instruction).form
             if form in (Form.UNIFORM, Form.CONTIGUOUS):
                 return memory_cost("load", "contiguous", 32, 1, self._isa).latency
-            return self._constants.miss_latency
+            return looked_up
         op = instruction.op
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])

@@ -45,9 +45,12 @@ _FEW = 4.0
 """Iterations of a loop that ends when it has found something."""
 
 
-def cycles_alone(divergence: Divergence, isa: Isa) -> float:
-    """Return the cycles of a thread of the function that `divergence` is of, in code for one thread."""
-    return _OneThread(divergence, isa).cycles()
+def cycles_alone(divergence: Divergence, isa: Isa, latency: float | None = None) -> float:
+    """Return the cycles of a thread of the function that `divergence` is of, in code for one thread.
+
+    What it looks up, and goes on by, is there after a `latency`, if that is told.
+    """
+    return _OneThread(divergence, isa, latency).cycles()
 
 
 def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
@@ -84,9 +87,10 @@ def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
 
 
 class _OneThread:
-    def __init__(self, divergence: Divergence, isa: Isa) -> None:
+    def __init__(self, divergence: Divergence, isa: Isa, latency: float | None) -> None:
         self._divergence, self._isa = divergence, isa
         self._constants = constants_of(isa)
+        self._latency = self._constants.miss_latency if latency is None else latency
         self._probability = divergence.facts.probability
         self._view, self._loops = self._probability.view, self._probability.loops
         self._order = reverse_postorder(self._view.cfg.succs)
@@ -186,7 +190,7 @@ class _OneThread:
                 # They are branches.
                 missed = self._constants.branch_miss + max(choices.values())
                 return self._constants.miss_share * missed
-            return self._constants.miss_latency
+            return self._latency
         if loop.depth > 1:
             return 0.0
         header = self._view.blocks[loop.header]

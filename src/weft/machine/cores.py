@@ -34,6 +34,9 @@ class Core(Struct, frozen=True):
     slow_gathers: bool = False
 
 
+MOST_LONE_LOADS = 32
+"""Gathers of more lanes stay even where they are slow: so many loads are much code."""
+
 ANY_CORE = Core()
 
 _SLOW_GATHERS = Core(slow_gathers=True)

@@ -13,6 +13,7 @@ from weft.codegen.group_program import GroupProgram
 from weft.codegen.lane_groups import ThreadKernel
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import OpenChoice
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.intrinsics import asks_for_lanes
@@ -61,6 +62,12 @@ class KernelUnit(Struct):
         What the loop was that the kernel is an iteration of, if it is that of a walk of the grid.
     rows
         How lane groups are cut out of rows, where they are.
+    narrow
+        Its divergence once numbers are narrowed, if that was looked at before.
+    open_choice
+        That there is to be code in lanes and code for threads one by one.
+    alone, alone_rows
+        The function for threads one by one then, "" for none, and how it is cut out of rows.
     updated
         Arrays that threads only update.
     box_width
@@ -101,6 +108,10 @@ class KernelUnit(Struct):
     plan: LanePlan | None = None
     walk: GridWalk | None = None
     rows: Rows | None = None
+    narrow: Divergence | None = None
+    open_choice: OpenChoice | None = None
+    alone: str = ""
+    alone_rows: Rows | None = None
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
     box: tuple[int, int] | None = None
@@ -136,7 +147,7 @@ class KernelUnit(Struct):
         """Chooses the lane groups of the kernel as it is."""
         return Planner(
             self.function, self.facts, self.along, self.options, self.premises, self.spec.isa, self.most_lanes,
-            self.together, self.walk is not None,
+            self.together, self.walk is not None, self.open_choice is not None,
         )  # fmt: skip
 
     @property

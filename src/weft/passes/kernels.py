@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from weft.analysis.divergence import FunctionFacts
+from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.analysis.memory.updated_arrays import updated_arrays
+from weft.codegen import trials
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
 from weft.codegen.box_remarks import remark_box
 from weft.codegen.boxes import box_of_shared_rows
@@ -20,7 +21,7 @@ from weft.codegen.stack import lanes_with_room, require_room
 from weft.codegen.walks import choose_walk
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import WidthChoice, choose_width, one_register
+from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
 from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
 from weft.ir.clone import clone_function
@@ -31,6 +32,7 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Premises, width_below_which_boxes_serve
 from weft.passes.lane_programs import (
     position_shapes,
+    run_rows_alone,
     run_rows_of_threads,
     separate_lane_groups,
     widen_lanes,
@@ -167,22 +169,53 @@ def _narrow(unit: KernelUnit) -> bool:
     return True
 
 
+def _narrowed(unit: KernelUnit, lanes: LaneSpace) -> Divergence:
+    """The divergence of the kernel with narrow numbers; the kernel itself stays."""
+    if unit.narrow is None:
+        trial = clone_function(unit.function, f"{unit.name}.narrow")
+        NARROWING.run(LaneUnit(unit.module, trial, lanes, position_shapes(unit, lanes, trial), unit.spec.isa))
+        unit.narrow = analyze_along(FunctionFacts(trial), unit.order.dimension, lanes.width)
+        del unit.module.functions[trial.name]
+    return unit.narrow
+
+
 def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
     """Whether threads are better off one after the other even where the numbers of lanes are narrow.
 
     Their own numbers have the width of addresses.
     """
-    dimension, kernel = unit.order.dimension, unit.function
-    if unit.options.width is not None or not may_be_alone(unit.along(dimension, lanes.width)):
+    if unit.options.width is not None or unit.open_choice is not None:
+        return False
+    if not may_be_alone(unit.along(unit.order.dimension, lanes.width)):
         return False
     walk = _walk(unit)
     if walk is not None:
         return walk.width == 1
-    trial = clone_function(kernel, f"{kernel.name}.narrow")
-    NARROWING.run(LaneUnit(unit.module, trial, lanes, position_shapes(unit, lanes, trial), unit.spec.isa))
-    choice = choose_width(analyze_along(FunctionFacts(trial), dimension, lanes.width), unit.spec.isa)
-    del unit.module.functions[trial.name]
-    return choice.width == 1
+    return choose_width(_narrowed(unit, lanes), unit.spec.isa).width == 1
+
+
+def _has_rows_in_lanes(unit: KernelUnit) -> bool:
+    order = unit.order
+    return order.in_lanes and not order.linear and order.box is None and unit.premises.warp is None
+
+
+def _keep_alone(unit: KernelUnit) -> bool:
+    if not unit.planner.may_be_open(unit.order):
+        return False
+    lanes, walk = LaneSpace((unit.planner.analyzed_width(),)), _walk(unit)
+    if walk is None:
+        unit.open_choice = open_choice(_narrowed(unit, lanes), unit.spec.isa)
+    elif walk.width > 1:
+        unit.open_choice = OpenChoice(alone_first=False)
+    if unit.open_choice is None:
+        return False
+    unit.alone = clone_function(unit.function, f"{unit.name}.alone").name
+    message = (
+        f"{unit.name} has code for threads one after the other, too, as the data decide what is faster: launches"
+        " try both"
+    )
+    unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=trials.BOTH_WAYS)
+    return True
 
 
 def _walk(unit: KernelUnit) -> WidthChoice | None:
@@ -219,11 +252,22 @@ def _cut_rows(unit: KernelUnit) -> bool:
         remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
     bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
     unit.rows = Rows(dimension, merge, bounds, steps)
+    if unit.alone:
+        _cut_rows_alone(unit, steps)
     if unit.plan is not None and unit.plan.width == 1:
         unit.program = run_rows_of_threads(unit)
     unit.forget()
     # What has changed shows in the program of lane groups, which are cut that way.
     return False
+
+
+def _cut_rows_alone(unit: KernelUnit, steps: str | None) -> None:
+    """Do to the function for threads one by one what is done to the kernel."""
+    alone, dimension, walk = unit.module.functions[unit.alone], unit.order.dimension, unit.walk
+    merge = walk.merge if walk else merge_groups(alone, dimension)
+    guards = split_guards(unit.module, alone, dimension) if walk is None or walk.is_bounded else None
+    unit.alone_rows = Rows(dimension, merge, guards and guards.bounds.name, steps)
+    prepare_alone(alone, unit.spec.isa)
 
 
 def _run_in_lock_step(unit: KernelUnit) -> None:
@@ -324,6 +368,14 @@ def _build_entry(unit: KernelUnit) -> None:
     entry, unit.arena = build_group_entry(
         unit.module, unit.function, unit.done, unit.premises.block, unit.strips
     )
+    if unit.alone and unit.open_choice is not None:
+        alone = unit.module.functions[unit.alone]
+        # Both have the groups in the same order.
+        other, _ = build_group_entry(
+            unit.module, alone, run_rows_alone(unit, alone), unit.premises.block, unit.strips
+        )
+        first, second = (other, entry) if unit.open_choice.alone_first else (entry, other)
+        entry = trials.run_better(unit.module, first, second, f"{unit.name}.either", unit.done.run_unit)
     for function in unit.module.definitions():
         if function is not entry:
             function.linkage.linkage = "internal"
@@ -399,6 +451,13 @@ GRID_WALKS: Pass[KernelUnit] = Pass(
     optional=True,
     applies=_may_walk,
     source="Karrenberg and Hack, §2.2",
+)
+BOTH_WAYS: Pass[KernelUnit] = Pass(
+    trials.BOTH_WAYS,
+    "where the data decide whether lanes are faster, there is a function for threads one after the other, too",
+    _keep_alone,
+    optional=True,
+    applies=_has_rows_in_lanes,
 )
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
 ALONE: Pass[KernelUnit] = Pass(
@@ -493,6 +552,7 @@ KERNELS = PassList(
         UPDATED_ARRAYS,
         LANE_ORDER,
         GRID_WALKS,
+        BOTH_WAYS,
         KERNEL_NARROWING,
         LANE_PLAN,
         ALONE,

@@ -34,9 +34,11 @@ from weft.codegen.boxes import (
 from weft.codegen.dimension import choose_dimension
 from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.obstacles import why_not_vectorized
+from weft.codegen.trials import may_try
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import WidthChoice, choose_width, choose_width_of_rounds, one_register
+from weft.codegen.width import MAX_WIDTH, WidthChoice, choose_width, choose_width_of_rounds, one_register
 from weft.costs.constants import constants_of
+from weft.costs.one_thread import may_be_alone
 from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
@@ -163,6 +165,8 @@ class Planner(Struct, frozen=True):
         Whether all threads of a work-group arrive at each barrier together.
     walks
         Whether the kernel is an iteration of a walk of the grid, so that it needs rows at any width.
+    in_lanes
+        Whether there are to be lanes, as threads by themselves have code of their own.
     """
 
     kernel: Function
@@ -174,6 +178,7 @@ class Planner(Struct, frozen=True):
     most_lanes: int
     together: bool
     walks: bool = False
+    in_lanes: bool = False
 
     @property
     def _may_be_in_step(self) -> bool:
@@ -227,6 +232,26 @@ class Planner(Struct, frozen=True):
         alone = choice.width == 1 and not self.walks
         return LanePlan(order, choice, in_rows=not alone and not in_rounds and not order.linear)
 
+    def may_be_open(self, order: LaneOrder) -> bool:
+        """Whether code for lane groups of this order or for threads one by one may be better, as far as is known."""
+        if self.options.width is not None or not self.may_have_both(order):
+            return False
+        if find_merge(self.kernel, order.dimension) is None:
+            return False
+        divergence = self.analyses(order.dimension, one_register(self.isa))
+        return may_be_alone(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
+
+    def may_have_both(self, order: LaneOrder) -> bool:
+        """Whether there may be code for lane groups of this order and for threads one by one."""
+        options, premises = self.options, self.premises
+        if options.brush is not None or options.switches.count_lanes:
+            return False
+        if not order.in_lanes or order.linear or order.box is not None or order.lock_step:
+            return False
+        if premises.warp is not None or premises.block is not None or self.most_lanes < MAX_WIDTH:
+            return False
+        return not barriers_of(self.kernel) and may_try(self.kernel.instructions(), self.isa)
+
     def analyzed_width(self) -> int:
         """Threads of the lane groups that are looked at before there is a width."""
         base = one_register(self.isa)
@@ -261,7 +286,7 @@ class Planner(Struct, frozen=True):
                 return walking
             if prefers_inner_loops(self.kernel, divergence, reordered=True):
                 return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
-            return choose_width(divergence, self.isa)
+            return choose_width(divergence, self.isa, in_lanes=self.in_lanes)
         return WidthChoice(base, "a register of 32-bit values")
 
     def _width_of_rounds(self) -> WidthChoice:

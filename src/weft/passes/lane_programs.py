@@ -28,7 +28,7 @@ from weft.ir.clone import clone_function
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, Runnable, StageLog, heard_through
+from weft.passes.stages import Form, Rows, Runnable, StageLog, heard_through
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 
@@ -113,22 +113,28 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     assert partial is not None
     if unit.rows is None:
         return LaneKernel(lanes.width, full, partial, summary), summary
-    return _row_kernel(unit, lanes.width, full, partial, summary), summary
+    return _row_kernel(unit, unit.rows, lanes.width, full, partial, summary), summary
 
 
 def run_rows_of_threads(unit: KernelUnit) -> GroupProgram:
     """The kernel, thread after thread along rows."""
-    return _row_kernel(unit, 1, unit.function, None, None)
+    return _row_kernel(unit, unit.rows, 1, unit.function, None, None)
+
+
+def run_rows_alone(unit: KernelUnit, alone: Function) -> GroupProgram:
+    """The same, of a function that is there beside one in lanes."""
+    return _row_kernel(unit, unit.alone_rows, 1, alone, None, None)
 
 
 def _row_kernel(
     unit: KernelUnit,
+    rows: Rows | None,
     width: int,
     full: Function,
     partial: Function | None,
     summary: VectorizationSummary | None,
 ) -> RowKernel:
-    rows, functions = unit.rows, unit.module.functions
+    functions = unit.module.functions
     assert rows is not None
     bounds, steps = (functions[name] if name else None for name in (rows.bounds, rows.steps))
     return RowKernel(width, full, partial, summary, rows.dimension, rows.merge, bounds, steps)

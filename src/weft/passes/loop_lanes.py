@@ -12,6 +12,7 @@ from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
 from weft.codegen.remarks import remark_vectorization
+from weft.codegen.trials import BOTH_WAYS
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
 from weft.passes.loop_unit import FoundLoop, LoopUnit
@@ -51,6 +52,12 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
             unit.remarks, subject, mined.plan.choice.reason, mined.summary, "iterations", found.span, found.behind
         )  # fmt: skip
         remark_box(unit.remarks, mined.summary.functions, mined.lanes, unit.isa, "iteration", found.span)
+        if mined.plan.open_choice is not None:
+            message = (
+                f"{subject} has code for iterations one after the other, too, as the data decide what is faster: calls"
+                " try both"
+            )
+            unit.remarks.add(RemarkKind.TRANSFORM, message, found.span, pass_name=BOTH_WAYS)
         return
     because = f", because {mined.plan.obstacle}" if mined.plan.obstacle else f", {mined.plan.choice.reason}"
     message = f"{subject} runs iteration after iteration{found.behind}{because}"

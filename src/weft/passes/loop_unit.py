@@ -23,7 +23,8 @@ from weft.target.passes import WHOLE, WHOLE_IN_ORDER, Pipeline
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc
 
-_ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
+ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
+"""What depends on the order in which it is done."""
 
 
 class FoundLoop(Struct):
@@ -152,7 +153,5 @@ class LoopUnit(Struct):
     def has_reordered(self) -> bool:
         """Whether a loop forms sums or products of floats in another order than the source."""
         return any(
-            r.combination in _ROUNDED
-            for found in self.loops
-            for r in found.mined.outlined.parallel.reductions
+            r.combination in ROUNDED for found in self.loops for r in found.mined.outlined.parallel.reductions
         )

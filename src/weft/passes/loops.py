@@ -17,6 +17,7 @@ from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
 from weft.codegen.private_launch import run_with_copies
 from weft.codegen.slots import SlotInterface, build_slot_entry
+from weft.codegen.trials import BOTH_WAYS, may_try
 from weft.diag.errors import UnsupportedError
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Instruction
@@ -33,7 +34,7 @@ from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
-from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, KNOWN_NUMBERS, MEETING_STORES, SINGLE_LANE
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
@@ -159,8 +160,13 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
             unit.loops += made[1:]
             return made[0]
     if nest is None:
-        mined = strip_mine(module, plan, name, unit.width, isa, unit.runner)
-        run_in_parallel(module, mined, f"{name}.grains")
+        mined = strip_mine(
+            module, plan, name, unit.width, isa, unit.runner, both_ways=_may_run_both_ways(unit, plan)
+        )
+        alone = None
+        if mined.plan.open_choice is not None:
+            alone = strip_mine(module, plan, f"{name}.alone", 1, isa, unit.runner)
+        run_in_parallel(module, mined, f"{name}.grains", alone=alone)
         return FoundLoop(mined, span, "this loop", " on all cores")
     width, reason = unit.width, "as asked for"
     if width is None and unit.row is not None:
@@ -184,6 +190,15 @@ def _holds_parallel(found: LegalLoop) -> bool:
         x for x in loop_forest(found.view.cfg).loops if x.header != around.header and around.contains(x)
     )
     return any(told.parallel for told in (promises_of(found.view, x) for x in inside))
+
+
+def _may_run_both_ways(unit: JitUnit, plan: ParallelLoop) -> bool:
+    """Whether a loop may have code in lanes and code for iterations one by one: results are the same."""
+    if unit.width is not None or unit.switches.count_lanes or BOTH_WAYS in unit.runner.left_out:
+        return False
+    if any(r.combination in ROUNDED for r in plan.reductions):
+        return False
+    return may_try((i for block in plan.loop.blocks for i in block.instructions), unit.isa)
 
 
 def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], name: str) -> FoundLoop:

@@ -2,17 +2,15 @@
 
 Addresses go through memory, which is faster than to take each out of a register; LLVM would do that if it saw where
 they come from, so they are stored as volatile. Lanes that must not load read zeros. Reports and the cost model see a
-gather, which costs about as much as lanes' loads.
+gather, which costs as much as lanes' loads (`weft.costs.instructions`).
 """
 
 from __future__ import annotations
 
 import re
 
+from weft.machine.cores import MOST_LONE_LOADS
 from weft.machine.targets import Isa
-
-MOST_LANES = 32
-"""Gathers of more lanes stay: so many loads are much code."""
 
 _CALL = re.compile(
     r"@llvm\.masked\.gather\.v(?P<lanes>\d+)(?P<type>i32|i64|f32|f64|p0)\.v(?P=lanes)p0(?=\(<(?P=lanes) x ptr> )"
@@ -49,7 +47,7 @@ def with_lone_loads(text: str, isa: Isa) -> str:
     needed: set[tuple[int, str]] = set()
 
     def replaced(found: re.Match[str]) -> str:
-        if int(found["lanes"]) > MOST_LANES:
+        if int(found["lanes"]) > MOST_LONE_LOADS:
             return found[0]
         needed.add((int(found["lanes"]), found["type"]))
         return f"@weft.each.v{found['lanes']}{found['type']}"

@@ -1,0 +1,361 @@
+"""Code in lanes and code for threads one by one: each group runs once, by the better one, and results are the same."""
+
+import ctypes
+import os
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from codegen.differential import choice_of, judge
+from weft import cuda, opencl
+from weft.codegen import trials
+from weft.codegen.trials import PAUSE, may_try, run_better
+from weft.codegen.width import OpenChoice
+from weft.interp import Memory, run_function
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.machine.host import chosen
+from weft.machine.targets import AVX2, NEON
+from weft.passes import kernels
+from weft.passes.lane_plan import Planner
+from weft.target.jit import LoadedCode, load_object
+from weft.target.machine import TargetSpec, emit_object
+from weft.target.passes import FINAL
+
+needs_clock = pytest.mark.skipif(chosen().arch != "x86_64", reason="programs may read no clock")
+
+
+def version(name: str, spins: int, counts: int) -> str:
+    """A function that marks each of its groups, after as many turns as the record says, and counts its groups."""
+    return f"""
+define i32 @{name}(ptr %record, i64 %begin, i64 %end, i32 %worker) {{
+entry:
+  %marks = load ptr, ptr %record
+  %at.spins = getelementptr i64, ptr %record, i64 {spins}
+  %at.count = getelementptr i64, ptr %record, i64 {counts}
+  %at.fails = getelementptr i64, ptr %record, i64 5
+  %turns = load i64, ptr %at.spins
+  %fails = load i64, ptr %at.fails
+  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %group, label %done
+group:
+  %g = phi i64 [ %begin, %entry ], [ %g.next, %marked ]
+  br label %spin
+spin:
+  %k = phi i64 [ 0, %group ], [ %k.next, %spin ]
+  %again = load volatile i64, ptr %at.spins
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %turns
+  br i1 %more, label %spin, label %marked
+marked:
+  %at = getelementptr i8, ptr %marks, i64 %g
+  %mark = load i8, ptr %at
+  %mark.next = add i8 %mark, 1
+  store i8 %mark.next, ptr %at
+  %count = load i64, ptr %at.count
+  %count.next = add i64 %count, 1
+  store i64 %count.next, ptr %at.count
+  %g.next = add i64 %g, 1
+  %left = icmp slt i64 %g.next, %end
+  br i1 %left, label %group, label %done
+done:
+  %failed = trunc i64 %fails to i32
+  ret i32 %failed
+}}
+"""
+
+
+def either() -> str:
+    module = read_module(version("first", 1, 3) + version("second", 2, 4))
+    run_better(module, module.functions["first"], module.functions["second"], "either")
+    verify(module)
+    return write_module(module, plain=True)
+
+
+class Pair:
+    """Both versions, loaded, with the times of their groups."""
+
+    def __init__(self) -> None:
+        self.code: LoadedCode = load_object(emit_object(either(), TargetSpec.chosen(), FINAL), ["either"], {})
+        kind = ctypes.CFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
+        )
+        self.entry = kind(self.code.address("either"))
+
+    def run(
+        self, first: int, second: int, groups: int, runs: int = 1, worker: int = 0, fails: int = 0
+    ) -> tuple[int, int]:
+        """How many groups each version has run; all have run once."""
+        marks = np.zeros(groups, np.int8)
+        record = (ctypes.c_int64 * 6)(marks.ctypes.data, first, second, 0, 0, fails)
+        bounds = np.linspace(0, groups, runs + 1).astype(int).tolist()
+        for begin, end in pairwise(bounds):
+            assert self.entry(ctypes.addressof(record), begin, end, worker) == fails
+        if not fails:
+            assert (marks == 1).all()
+        return record[3], record[4]
+
+
+@needs_clock
+@pytest.mark.parametrize("runs", [1, 7, 500])
+def test_the_faster_version_runs_most_groups(runs: int) -> None:
+    pair = Pair()
+    slow, fast = pair.run(9000, 3000, 1000, runs)
+    assert slow < 200 < fast
+    # It goes on with what it has found.
+    slow, fast = pair.run(9000, 3000, 100)
+    assert slow < 20 < fast
+
+
+@needs_clock
+def test_what_the_model_chose_stays_where_it_is_faster() -> None:
+    first, second = Pair().run(3000, 9000, 1000)
+    assert second < 200 < first
+
+
+@needs_clock
+def test_short_groups_run_in_pieces() -> None:
+    slow, fast = Pair().run(60, 10, 200_000)
+    assert slow < 40_000 < fast
+
+
+@needs_clock
+def test_data_that_change_are_noticed() -> None:
+    pair = Pair()
+    pair.run(9000, 3000, 1000)
+    cycles, changed = 0, 0
+    # Ten times the pause are enough by far, on a machine that does other things as well.
+    while not changed and cycles < 10 * PAUSE:
+        first, second = pair.run(3000, 9000, 1000)
+        cycles += 1000 * 9000
+        changed = first > second
+    assert changed
+
+
+@needs_clock
+def test_other_threads_follow() -> None:
+    pair = Pair()
+    assert pair.run(9000, 3000, 100, worker=3) == (100, 0)
+    pair.run(9000, 3000, 1000)
+    assert pair.run(9000, 3000, 100, worker=3) == (0, 100)
+
+
+@needs_clock
+def test_what_a_version_returns_ends_the_run() -> None:
+    first, second = Pair().run(10, 10, 100, fails=7)
+    assert first + second < 100
+
+
+@needs_clock
+def test_launches_at_the_same_time_run_each_group_once() -> None:
+    pair = Pair()
+    done: list[tuple[int, int]] = []
+    threads = [threading.Thread(target=lambda: done.append(pair.run(900, 300, 2000, 50))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [sum(each) for each in done] == 4 * [2000]
+
+
+def test_the_interpreter_runs_each_group_once() -> None:
+    memory = Memory()
+    marks = memory.place_bytes(bytes(50), "marks")
+    record = memory.place_bytes(np.array([marks, 3, 2, 0, 0, 0], np.int64).tobytes(), "record")
+    run_function(read_module(either()), "either", [record, 0, 50, 0], 1, memory=memory)
+    found = memory.find(marks)
+    assert found is not None and found.data.tolist() == 50 * [1]
+
+
+def test_where_nothing_may_differ() -> None:
+    text = "define float @f(float %x, ptr %p) {{\n  {}\n  ret float %x\n}}\n{}"
+    for body, declared, may in (
+        ("%y = fadd float %x, 1.0", "", True),
+        ("%y = call float @llvm.sqrt.f32(float %x)", "declare float @llvm.sqrt.f32(float)", True),
+        ("%y = call float @llvm.exp.f32(float %x)", "declare float @llvm.exp.f32(float)", False),
+        ("%y = call float @sinf(float %x)", "declare float @sinf(float)", False),
+        ("%y = atomicrmw fadd ptr %p, float %x monotonic", "", False),
+        ("store volatile float %x, ptr %p", "", False),
+    ):
+        function = list(read_module(text.format(body, declared)).functions["f"].instructions())
+        assert may_try(function, AVX2) is may, body
+        assert not may_try(function, NEON)
+
+
+def nearest(splits, left, right, queries, out):
+    i = cuda.grid(1)
+    if i < queries.size:
+        x = queries[i]
+        best = np.float32(2)
+        total = np.float32(0)
+        node = 0
+        while node >= 0:
+            gap = abs(splits[node] - x)
+            total = total * np.float32(0.7) + gap
+            if gap < best:
+                best = gap
+            node = left[node] if x < splits[node] else right[node]
+        out[i] = best + np.float32(0.001) * total
+
+
+def counted(splits, left, right, queries, out):
+    steps = 0
+    for i in weft.prange(queries.size):
+        x = queries[i]
+        node = 0
+        total = np.float32(0)
+        while node >= 0:
+            total = total * np.float32(0.7) + abs(splits[node] - x)
+            node = left[node] if x < splits[node] else right[node]
+            steps += 1
+        out[i] = total
+    return steps
+
+
+def summed(splits, left, right, queries, out):
+    steps = 0.0
+    for i in weft.prange(queries.size):
+        node = 0
+        while node >= 0:
+            steps += 0.1
+            node = left[node] if queries[i] < splits[node] else right[node]
+    return steps
+
+
+def tree(size: int, queries: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(5)
+    splits = rng.random(size, np.float32)
+    left, right = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+    for node in range(1, size):
+        at = 0
+        while True:
+            side = left if splits[node] < splits[at] else right
+            if side[at] < 0:
+                side[at] = node
+                break
+            at = side[at]
+    return splits, left, right, rng.random(queries, np.float32), np.zeros(queries, np.float32)
+
+
+def says_both(remarks: Any) -> bool:
+    return any("one after the other, too" in remark.message for remark in remarks)
+
+
+@needs_clock
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4", "icelake-server", "skylake"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_kernels_compute_the_same(cpu: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    arguments, results = tree(300, 5000), []
+    before = weft.get_num_threads()
+    weft.set_num_threads(threads)
+    try:
+        for width in (None, 1, 16):
+            kernel = cuda.jit(width=width)(nearest)
+            for _ in range(3):
+                arguments[-1][:] = 0
+                kernel[40, 128](*arguments)
+                results.append(arguments[-1].copy())
+            assert says_both(kernel.remarks) == (width is None)
+    finally:
+        weft.set_num_threads(before)
+    for result in results[1:]:
+        np.testing.assert_array_equal(results[0].view(np.int32), result.view(np.int32))
+
+
+@needs_clock
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_loops_compute_the_same(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    arguments, results = tree(300, 5000), []
+    for width in (None, 1, 16):
+        function = weft.jit(width=width)(counted)
+        for _ in range(3):
+            arguments[-1][:] = 0
+            steps = function(*arguments)
+            results.append((steps, arguments[-1].copy()))
+        assert says_both(function.remarks) == (width is None)
+    for steps, result in results[1:]:
+        assert steps == results[0][0]
+        np.testing.assert_array_equal(results[0][1].view(np.int32), result.view(np.int32))
+
+
+@needs_clock
+def test_every_step_of_a_kernel_and_a_loop_is_checked() -> None:
+    arguments = tree(20, 70)
+    kernel, function = cuda.jit(nearest), weft.jit(counted)
+    kernel[1, 128](*arguments)
+    function(*arguments)
+    assert says_both(kernel.remarks)
+    assert says_both(function.remarks)
+
+
+@needs_clock
+def test_work_items_of_opencl() -> None:
+    pytest.importorskip("ziglang")
+    program = opencl.Program("""
+    kernel void walk(global const float *splits, global const int *left, global const int *right,
+                     global const float *queries, global float *out) {
+      int node = 0, i = get_global_id(0);
+      float best = 2, x = queries[i];
+      while (node >= 0) {
+        best = fmin(best, fabs(splits[node] - x));
+        node = x < splits[node] ? left[node] : right[node];
+      }
+      out[i] = best;
+    }""")
+    arguments = tree(60, 256)
+    program.walk(256, 64, *arguments)
+    assert says_both(program.walk.remarks)
+    splits, queries, out = arguments[0], arguments[3], arguments[4]
+    assert (out >= np.abs(splits - queries[:, None]).min(1)).all()
+
+
+PROGRAMS = 60 if os.environ.get("WEFT_FUZZ") else 6
+
+
+@needs_clock
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_programs_mean_the_same_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece is long enough to be measured, so that groups run by turns."""
+    made: list[str] = []
+
+    def both(*parts: Any) -> Any:
+        made.append(parts[3])
+        return run_better(*parts)
+
+    monkeypatch.setattr(trials, "LEAST", 0)
+    monkeypatch.setattr(trials, "run_better", both)
+    monkeypatch.setattr(Planner, "may_be_open", Planner.may_have_both)
+    monkeypatch.setattr(kernels, "open_choice", lambda divergence, isa: OpenChoice(seed % 2 == 1))
+    found = 0
+    for number in range(6 * seed, 6 * seed + 6):
+        made.clear()
+        verdict = judge(choice_of(number))
+        assert verdict.wrong is None, f"seed {number}: {verdict.wrong}"
+        found += bool(made)
+    assert found
+
+
+def test_sums_of_floats_have_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    function = weft.jit(summed)
+    function(*tree(50, 100))
+    assert not says_both(function.remarks)
+
+
+def test_it_can_be_switched_off() -> None:
+    arguments = tree(50, 100)
+    kernel, function = (jit(without=("both-ways",)) for jit in (cuda.jit, weft.jit))
+    kernel, function = kernel(nearest), function(counted)
+    kernel[1, 128](*arguments)
+    function(*arguments)
+    assert not says_both(kernel.remarks)
+    assert not says_both(function.remarks)
