@@ -242,7 +242,8 @@ class _Trial:
         first_time, second_time = (self._word(_TIMES + k, type=F64) for k in range(2))
         self._set(_EXPECTED, b.binary("fdiv", b.select(better, second_time, first_time), counted))
         wait = b.binary("fadd", b.binary("fmul", const_float(PATIENCE, F64), lost), const_float(PAUSE, F64))
-        wait = b.select(b.fcmp("olt", wait, const_float(_LONG, F64)), wait, const_float(_LONG, F64))
+        # What launches at the same time have disturbed may be no number.
+        wait = b.select(b.fcmp("olt", wait, const_float(_LONG, F64)), wait, const_float(PAUSE, F64))
         self._set(_LEFT, b.cast("fptosi", wait, I64))
         self._set(_SETTLED, const_int(1))
         b.br(block["next"])
