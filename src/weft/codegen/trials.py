@@ -5,7 +5,7 @@ same places, or all is in the nearest cache, one after the other may be faster, 
 wait together. Both versions run the same groups (`weft.codegen.groups`), or grains of a loop
 (`weft.codegen.parallel_launch`). So the thread that launches runs its first groups by turns, one piece by each version,
 and counts cycles. What is chosen runs the rest, and further launches; the other threads of the pool follow. After a
-while there is another trial, as data change, and sooner where groups take another time than in the last one::
+while there is another trial, as data change, and sooner where groups take another time than just behind the last one::
 
     pieces:   A | B   B | A   A | B   B | A  ...      the first pair warms the caches
     a pair:   share = (a - b) / (a + b), cycles of a group, at most `MOST` for a pair: some are interrupted
@@ -37,8 +37,9 @@ from weft.machine.vecmath import math_function
 BOTH_WAYS = "both ways"
 """What the pass that makes both versions is called."""
 
-LEAST = 1 << 15
-"""Cycles of the clock that a version is measured for in a pair, some 10 us."""
+LEAST = 1 << 17
+"""Cycles of the clock that a version is measured for in a pair, some 50 us. In a quarter of that, lanes, which touch
+more memory at a time, may look slow behind the other version: measured on walks down a tree in a far cache."""
 
 FEWEST, PAIRS = 3, 8
 """Pairs of a trial, at least and at most, behind the first."""
@@ -55,8 +56,8 @@ MOST = 1 / 3
 PATIENCE, PAUSE = 128.0, float(1 << 27)
 """Until the next trial it takes so many times what the last one lost, and so many cycles, some 50 ms."""
 
-DRIFT, HASTE = 1.5, 8
-"""Where groups take so many times what they took in the trial, or that part of it, cycles count so many times."""
+DRIFT, HASTE = 2.0, 4
+"""Where groups take so many times what they took behind the trial, or that part of it, cycles count so many times."""
 
 _LONGEST, _LONG = 1 << 16, float(1 << 62)
 """Groups of a piece, and cycles until another trial, at most."""
@@ -66,7 +67,7 @@ _RUN = FunctionType(I32, (PTR, I64, I64, I32))
 
 # Words of the state. Of `_SETTLED` and `_CHOSEN` 0 is the beginning: a trial, and what the model has chosen.
 _SETTLED, _CHOSEN, _TURN, _PIECE = range(4)
-_CYCLES, _GROUPS, _TIMES = 4, 6, 8
+_CYCLES, _GROUPS = 4, 6
 _SHARES, _COUNT, _LOST, _LEFT, _EXPECTED = range(10, 15)
 _WORDS = 16
 
@@ -239,8 +240,7 @@ class _Trial:
         b.at_end(block["end"])
         better = b.fcmp("ogt", shares, b.binary("fmul", const_float(MARGIN, F64), counted))
         self._set(_CHOSEN, b.cast("zext", better, I64))
-        first_time, second_time = (self._word(_TIMES + k, type=F64) for k in range(2))
-        self._set(_EXPECTED, b.binary("fdiv", b.select(better, second_time, first_time), counted))
+        self._set(_EXPECTED, const_float(0.0, F64))
         wait = b.binary("fadd", b.binary("fmul", const_float(PATIENCE, F64), lost), const_float(PAUSE, F64))
         # What launches at the same time have disturbed may be no number.
         wait = b.select(b.fcmp("olt", wait, const_float(_LONG, F64)), wait, const_float(PAUSE, F64))
@@ -265,7 +265,7 @@ class _Trial:
         before = self._word(_COUNT)
         counts = b.icmp("ne", before, const_int(0))
         sums: list[Value] = []
-        for word, value in ((_SHARES, share), (_LOST, lost), (_TIMES, first), (_TIMES + 1, second)):
+        for word, value in ((_SHARES, share), (_LOST, lost)):
             added = b.binary("fadd", self._word(word, type=F64), value)
             sums.append(b.select(counts, added, const_float(0.0, F64)))
             self._set(word, sums[-1])
@@ -274,10 +274,17 @@ class _Trial:
         return b.cast("uitofp", before, F64), sums[0], sums[1]
 
     def _hastened(self, taken: Value, groups: Value) -> Value:
-        """Cycles, or more where groups took another time than in the trial."""
+        """Cycles, or more where groups took another time than the first ones behind the trial."""
         b = self._builder
-        expected = b.binary("fmul", self._word(_EXPECTED, type=F64), b.cast("uitofp", groups, F64))
-        time, drift = b.cast("uitofp", taken, F64), const_float(DRIFT, F64)
+        number, time, drift = (
+            b.cast("uitofp", groups, F64),
+            b.cast("uitofp", taken, F64),
+            const_float(DRIFT, F64),
+        )
+        known = self._word(_EXPECTED, type=F64)
+        each = b.select(b.fcmp("oeq", known, const_float(0.0, F64)), b.binary("fdiv", time, number), known)
+        self._set(_EXPECTED, each)
+        expected = b.binary("fmul", each, number)
         longer = b.fcmp("ogt", time, b.binary("fmul", expected, drift))
         shorter = b.fcmp("olt", b.binary("fmul", time, drift), expected)
         more = b.binary("mul", taken, const_int(HASTE))
