@@ -3,6 +3,7 @@
 import ctypes
 import os
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -101,27 +102,40 @@ class Pair:
         return record[3], record[4]
 
 
+def sooner_or_later(holds: Callable[[], bool]) -> bool:
+    """Whether something holds at one of several times: the clock goes on while the machine does other things."""
+    return any(holds() for _ in range(8))
+
+
 @needs_clock
 @pytest.mark.parametrize("runs", [1, 7, 500])
 def test_the_faster_version_runs_most_groups(runs: int) -> None:
-    pair = Pair()
-    slow, fast = pair.run(9000, 3000, 1000, runs)
-    assert slow < 200 < fast
-    # It goes on with what it has found.
-    slow, fast = pair.run(9000, 3000, 100)
-    assert slow < 20 < fast
+    def found() -> bool:
+        pair = Pair()
+        slow, fast = pair.run(9000, 3000, 1000, runs)
+        # It goes on with what it has found.
+        slow_later, fast_later = pair.run(9000, 3000, 100)
+        return slow < 200 < fast and slow_later < 20 < fast_later
+
+    assert sooner_or_later(found)
 
 
 @needs_clock
 def test_what_the_model_chose_stays_where_it_is_faster() -> None:
-    first, second = Pair().run(3000, 9000, 1000)
-    assert second < 200 < first
+    def stays() -> bool:
+        first, second = Pair().run(3000, 9000, 1000)
+        return second < 200 < first
+
+    assert sooner_or_later(stays)
 
 
 @needs_clock
 def test_short_groups_run_in_pieces() -> None:
-    slow, fast = Pair().run(60, 10, 200_000)
-    assert slow < 40_000 < fast
+    def found() -> bool:
+        slow, fast = Pair().run(60, 10, 200_000)
+        return slow < 40_000 < fast
+
+    assert sooner_or_later(found)
 
 
 @needs_clock
@@ -139,10 +153,13 @@ def test_data_that_change_are_noticed() -> None:
 
 @needs_clock
 def test_other_threads_follow() -> None:
-    pair = Pair()
-    assert pair.run(9000, 3000, 100, worker=3) == (100, 0)
-    pair.run(9000, 3000, 1000)
-    assert pair.run(9000, 3000, 100, worker=3) == (0, 100)
+    def follow() -> bool:
+        pair = Pair()
+        assert pair.run(9000, 3000, 100, worker=3) == (100, 0)
+        pair.run(9000, 3000, 1000)
+        return pair.run(9000, 3000, 100, worker=3) == (0, 100)
+
+    assert sooner_or_later(follow)
 
 
 @needs_clock
