@@ -11,7 +11,11 @@ import pytest
 
 import weft
 from weft import prange
+from weft.analysis.loops.butterflies import nest_of_butterflies
 from weft.frontend.clang import compile_c
+from weft.graph.loops import loop_forest
+from weft.ir.cfg_view import cfg_of
+from weft.ir.reader import read_module
 from weft.loops.llvm_ir import vectorize_ir
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
@@ -281,3 +285,51 @@ def test_loops_of_c_are_merged(name: str, tmp_path) -> None:
             found.append(mine)
         if found:
             np.testing.assert_array_equal(*found)
+
+
+ASKED_BEFORE = """
+define i64 @f(ptr %x, i64 %n, i64 %d, i64 %c) {
+entry:
+  %negative = icmp slt i64 %c, 0
+  %step = shl i64 %d, 1
+  br label %outer
+outer:
+  %first = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %more = icmp slt i64 %first, %n
+  br i1 %more, label %before, label %exit
+before:
+  %end = add i64 %first, %d
+  br label %inner
+inner:
+  %k = phi i64 [ %first, %before ], [ %following, %body ]
+  %goes = icmp slt i64 %k, %end
+  br i1 %goes, label %body, label %latch
+body:
+  %far = add i64 %k, 64
+  %place = select i1 %negative, i64 %far, i64 %k
+  %p = getelementptr i64, ptr %x, i64 %place
+  %high = add i64 %place, %d
+  %q = getelementptr i64, ptr %x, i64 %high
+  %a = load i64, ptr %p
+  %b = load i64, ptr %q
+  %s = add i64 %a, %b
+  store i64 %s, ptr %p
+  store i64 %a, ptr %q
+  %following = add nsw i64 %k, 1
+  br label %inner
+latch:
+  %next = add nsw i64 %first, %step
+  br label %outer
+exit:
+  %answer = zext i1 %negative to i64
+  ret i64 %answer
+}
+"""
+
+
+def test_what_is_asked_before_the_loop_is_not_answered() -> None:
+    """The answer is used behind the loop, too, and where nothing was tested."""
+    function = read_module(ASKED_BEFORE).functions["f"]
+    view = cfg_of(function)
+    (outer,) = (loop for loop in loop_forest(view.cfg).loops if loop.parent is None)
+    assert nest_of_butterflies(view, outer, function.layout) is None

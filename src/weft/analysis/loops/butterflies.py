@@ -337,6 +337,9 @@ class _Sums:
         """Whether a value asks whether a sum of natural numbers is negative."""
         if not isinstance(sign, Instruction) or sign.op != "icmp" or sign.predicate != "slt":
             return False
+        if not _is_inside(sign, self.inside):
+            # Others may ask it where nothing has been tested.
+            return False
         number, zero = sign.operands
         if not isinstance(zero, ConstInt) or zero.value or number.type != self.inner.counter.type:
             return False
