@@ -69,6 +69,13 @@ def relax(a, times):
                     a[i, j] += 0.5 * a[i, j - 1] + k
 
 
+def longest_paths(steps, best):
+    for i in prange(steps.shape[0]):
+        for k in range(1, steps.shape[1]):
+            for j in range(1, best.shape[1]):
+                best[i, j] = max(best[i, j - 1], best[i, j]) + steps[i, k]
+
+
 def add_to_rows(rows, a, b, c):
     for i in prange(rows.size):
         for k in range(a.shape[1]):
@@ -88,7 +95,7 @@ def called(function, arguments, **options):
     made = weft.jit(function, **options)
     made(*arguments)
     for got, want in zip(arguments, wanted, strict=True):
-        assert np.array_equal(got, want) or np.allclose(got, want, rtol=1e-14)
+        assert np.array_equal(got, want) or np.allclose(got, want, rtol=1e-13)
     return made
 
 
@@ -129,7 +136,7 @@ def test_nests_over_small_windows() -> None:
 
 
 def test_loops_that_call_mathematics_run_in_lanes_along_rows() -> None:
-    made = called(normalize, (DRAW.random((5, 70)), np.empty((5, 70))))
+    made = called(normalize, (DRAW.random((5, 70)), np.empty((5, 70))), fastmath=True)
     assert is_proved(made)
     assert any("lanes" in r.message or "at a time, and all cores share" in r.message for r in made.remarks)
 
@@ -139,14 +146,16 @@ def test_rows_that_are_the_same_arrays_run_as_promised() -> None:
     a = DRAW.random((6, 50))
     wanted = a.copy()
     normalize(wanted, wanted)
-    weft.jit(normalize)(a, a)
-    assert np.allclose(a, wanted, rtol=1e-14)
+    weft.jit(normalize, fastmath=True)(a, a)
+    assert np.allclose(a, wanted, rtol=1e-13)
 
 
 def test_nests_of_which_nothing_is_proved_run_as_promised() -> None:
     made = called(add_to_rows, (DRAW.permutation(7), numbers(7, 20), numbers(20, 30), numbers(7, 30)))
     assert not is_proved(made)
     assert not is_proved(called(relax, (numbers(5, 60), 2)))
+    # Its inner loops run in order, and lanes along the outermost are all that there is.
+    assert not is_proved(called(longest_paths, (numbers(9, 8), np.zeros((9, 12)))))
 
 
 def test_what_breaks_its_promise_is_refused() -> None:

@@ -4,7 +4,7 @@ The promise is one about the outermost loop, and says nothing of those inside. W
 mathematics, lanes along an inner loop, other orders of the loops, tiles and boxes gain more than lanes along the
 outermost one, or LLVM's vectorizer. So such a nest is looked at as if nobody said anything of it (`auto_loops`). What
 is found rests on tests in front of the nest; where one fails, it runs as it was promised, and so does a nest of which
-nothing is found.
+nothing is found, or some loop that runs in order and is in no other one.
 
 Precondition: P-LLVM with marks on promised loops. Postcondition: the same, loop-closed; loops of nests are marked as
 proved. Preserves the program under FR.
@@ -21,13 +21,14 @@ from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Program, Scope
+from weft.analysis.sequential.verdicts import Verdict, loop_verdict
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
 from weft.machine.vecmath import math_function
-from weft.passes.auto_loops import Search, apply_chosen
+from weft.passes.auto_loops import Chosen, Search, apply_chosen
 from weft.passes.loop_order import order_loops, undo
 from weft.passes.loop_splits import split_loops
 from weft.passes.loop_unit import LoopUnit
@@ -36,6 +37,9 @@ from weft.transform.loops.signed_tests import sign_tests
 
 DEEP = 3
 """Loops of a nest in which adding up is worth boxes and tiles. With two it is a row's total: LLVM adds that up well."""
+
+
+_IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
 
 def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
@@ -57,7 +61,12 @@ def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
         accesses = Accesses(Reconstruction(program))
         search = Search(unit, accesses, scope, False, frozenset(), promises=True)
         tops = [c for c in scope.loops.values() if c.parent is None and c.header not in left]
-        found = [chosen for loop in tops if (chosen := search.whole_nest(loop)) is not None]
+        found = [
+            chosen
+            for loop in tops
+            if (chosen := search.whole_nest(loop)) is not None
+            and _is_parallel_inside(chosen, accesses, scope)
+        ]
         inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
         lost = {c.top for c in changes if c.outer not in inside}
         if not lost:
@@ -69,6 +78,26 @@ def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
         mine = [c for c in changes if inside[c.outer] is chosen]
         apply_chosen(unit, function, scope, accesses, chosen, mine, promises=True)
     return len(found)
+
+
+def _is_parallel_inside(chosen: Chosen, accesses: Accesses, scope: Scope) -> bool:
+    """Whether all loops of a nest count, and each innermost one is parallel, adds up, or is in one inside that is.
+
+    Others are where the time goes, and lanes along the outermost loop may be all that there is for them.
+    """
+    inside = {each.header for each in chosen.inside}
+    for loop in scope.loops.values():
+        if loop is chosen.loop or not chosen.loop.contains(loop):
+            continue
+        if isinstance(loop.counted, str):
+            return False
+        around = loop
+        while around is not None and around is not chosen.loop and around.header not in inside:
+            around = around.parent
+        covered = around is not None and around is not chosen.loop
+        if not (loop.loop.children or covered) and loop_verdict(accesses, loop).verdict not in _IN_LANES:
+            return False
+    return True
 
 
 def _outermost(function: Function) -> set[BasicBlock]:
