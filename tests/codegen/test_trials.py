@@ -22,7 +22,7 @@ from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.machine.host import chosen
 from weft.machine.targets import AVX2, NEON
-from weft.passes import kernels
+from weft.passes import kernel_lanes
 from weft.passes.lane_plan import Planner
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
@@ -351,7 +351,7 @@ def test_random_programs_mean_the_same_both_ways(seed: int, monkeypatch: pytest.
     monkeypatch.setattr(trials, "LEAST", 0)
     monkeypatch.setattr(trials, "run_better", both)
     monkeypatch.setattr(Planner, "may_be_open", Planner.may_have_both)
-    monkeypatch.setattr(kernels, "open_choice", lambda divergence, isa: OpenChoice(seed % 2 == 1))
+    monkeypatch.setattr(kernel_lanes, "open_choice", lambda divergence, isa: OpenChoice(seed % 2 == 1))
     found = 0
     for number in range(6 * seed, 6 * seed + 6):
         made.clear()

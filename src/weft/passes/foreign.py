@@ -27,7 +27,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
-from weft.passes.auto_loops import find_auto_loops, run_in_step, run_lanes_inside, unmark_nest
+from weft.passes.auto_loops import find_auto_loops
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
@@ -36,6 +36,7 @@ from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, Forei
 from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
+from weft.passes.loops_in_place import run_in_step, run_lanes_inside, unmark_nest
 from weft.passes.runner import Runner
 from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, PLAIN, SINGLE_LANE
 from weft.passes.stages import Form, Runnable, StageLog, heard_through

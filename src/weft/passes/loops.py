@@ -26,7 +26,7 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
-from weft.passes.auto_loops import find_auto_loops, plan_again, run_in_step, run_lanes_inside
+from weft.passes.auto_loops import find_auto_loops
 from weft.passes.blocks_inside import mark_blocks_inside
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
@@ -35,6 +35,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
+from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, KNOWN_NUMBERS, MEETING_STORES, SINGLE_LANE
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS

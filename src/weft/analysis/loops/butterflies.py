@@ -17,23 +17,19 @@ Precondition: canonical P-LLVM. What is said holds where the numbers of `Butterf
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counter_sums import CounterSums, is_inside, plus
 from weft.analysis.memory.alias import locate
-from weft.analysis.memory.linear_locations import summands
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent, is_speculatable, may_read, may_write
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, IntType
-
-_MOST_STEPS = 64
-_MOST_WEIGHT = 7
-"""Sums of so many small natural numbers do not wrap around."""
 
 _GOES_ON = ("slt", "ult", "ne")
 
@@ -145,9 +141,9 @@ def nest_of_butterflies(view: CFGView, loop: Loop, layout: DataLayout) -> Butter
     if outer is None:
         return None
     inside = {view.blocks[b] for b in loop.blocks}
-    sums = _Sums(inside, inner, outer)
+    sums = CounterSums(inside, inner, outer.first)
     distance = sums.trips()
-    return _found(sums, distance, layout) if distance is not None else None
+    return _found(sums, outer, distance, layout) if distance is not None else None
 
 
 def row_of_butterflies(view: CFGView, loop: Loop, layout: DataLayout) -> Butterflies | None:
@@ -157,9 +153,9 @@ def row_of_butterflies(view: CFGView, loop: Loop, layout: DataLayout) -> Butterf
     inner = counted_loop(view, loop)
     if isinstance(inner, str) or not _is_plain(inner):
         return None
-    sums = _Sums(set(inner.blocks), inner, None)
+    sums = CounterSums(set(inner.blocks), inner, None)
     distance = next(_distances(sums), None)
-    return _found(sums, distance, layout) if distance is not None else None
+    return _found(sums, None, distance, layout) if distance is not None else None
 
 
 def _is_plain(loop: CountedLoop) -> bool:
@@ -198,7 +194,7 @@ def _outer(view: CFGView, loop: Loop, child: Loop, type: IntType) -> Outer | Non
     if not isinstance(following, Instruction) or following.op != "add" or first not in following.operands:
         return None
     step = next((v for v in following.operands if v is not first), None)
-    if step is None or _is_inside(step, inside) or following not in latch.instructions:
+    if step is None or is_inside(step, inside) or following not in latch.instructions:
         return None
     between: list[Instruction] = []
     own = {view.blocks[b] for b in child.blocks}
@@ -251,7 +247,7 @@ def _test(
         if not isinstance(way, Instruction) or way.op != "and":
             return None
         for asked, compared in (way.operands, way.operands[::-1]):
-            if asked.type is not I1 or _is_inside(asked, inside) or not isinstance(compared, Instruction):
+            if asked.type is not I1 or is_inside(asked, inside) or not isinstance(compared, Instruction):
                 continue
             for up, predicates in ((True, ("slt",)), (False, ("sgt",))):
                 bound = _bound(compared, first, predicates, inside)
@@ -267,111 +263,10 @@ def _bound(
 ) -> Value | None:
     if test.op != "icmp" or test.predicate not in predicates or test.operands[0] is not first:
         return None
-    return None if _is_inside(test.operands[1], inside) else test.operands[1]
+    return None if is_inside(test.operands[1], inside) else test.operands[1]
 
 
-def _is_inside(value: Value, inside: Collection[BasicBlock]) -> bool:
-    return isinstance(value, Instruction) and value.block in inside
-
-
-class _Sums:
-    """Values of a loop as sums of counters, and of what is known before it.
-
-    The counter of the inner loop stands for how many iterations came before, the outer one's for itself.
-    """
-
-    def __init__(self, inside: Collection[BasicBlock], inner: CountedLoop, outer: Outer | None) -> None:
-        self.inside = inside
-        self.inner = inner
-        self.outer = outer
-        self.signs: dict[Instruction, None] = {}
-        self.naturals: dict[Value, None] = {}
-        self._known: dict[Value, tuple[dict[Value, int], int] | None] = {}
-
-    def trips(self) -> Value | None:
-        """How often the inner loop runs, if that is one value known before both."""
-        bound, start = self.of(self.inner.bound), self.of(self.inner.counter.start)
-        if bound is None or start is None:
-            return None
-        terms = _plus(bound[0], start[0], -1)
-        count = bound[1] - start[1]
-        if not terms and count > 0:
-            return ConstInt(self.inner.counter.type, count)
-        if count or list(terms.values()) != [1]:
-            return None
-        (value,) = terms
-        return value if value.type == self.inner.counter.type and not _is_inside(value, self.inside) else None
-
-    def of(self, value: Value) -> tuple[dict[Value, int], int] | None:
-        """The factors of what a value is a sum of, and a constant; None where it is no such sum."""
-        if value not in self._known:
-            self._known[value] = None
-            self._known[value] = self._of(value)
-        return self._known[value]
-
-    def _of(self, value: Value) -> tuple[dict[Value, int], int] | None:
-        if isinstance(value, ConstInt):
-            return {}, value.signed
-        if not _is_inside(value, self.inside) or (self.outer is not None and value is self.outer.first):
-            return {value: 1}, 0
-        assert isinstance(value, Instruction)
-        if value is self.inner.counter.phi:
-            start = self.of(self.inner.counter.start)
-            return None if start is None else (_plus(start[0], {value: 1}, 1), start[1])
-        if value.op == "select" and (sign := value.operands[0]) is not None and self._is_answered(sign):
-            return self.of(value.operands[2])
-        parts = summands(value)
-        if parts is None:
-            return None
-        terms: dict[Value, int] = {}
-        constant = 0
-        for part, factor in parts:
-            found = self.of(part)
-            if found is None or len(found[0]) > _MOST_STEPS:
-                return None
-            terms = _plus(terms, found[0], factor)
-            constant += factor * found[1]
-        return terms, constant
-
-    def _is_answered(self, sign: Value) -> bool:
-        """Whether a value asks whether a sum of natural numbers is negative."""
-        if not isinstance(sign, Instruction) or sign.op != "icmp" or sign.predicate != "slt":
-            return False
-        if not _is_inside(sign, self.inside):
-            # Others may ask it where nothing has been tested.
-            return False
-        number, zero = sign.operands
-        if not isinstance(zero, ConstInt) or zero.value or number.type != self.inner.counter.type:
-            return False
-        found = self.of(number)
-        if found is None or not self._is_natural(*found):
-            return False
-        self.signs[sign] = None
-        return True
-
-    def _is_natural(self, terms: Mapping[Value, int], constant: int) -> bool:
-        """Whether a sum is one of few small natural numbers."""
-        type, counters = self.inner.counter.type, [self.inner.counter.phi, *self._firsts]
-        if constant < 0 or constant >= 1 << 20 or any(n < 0 or v.type != type for v, n in terms.items()):
-            return False
-        if 1 + sum(terms.values()) > _MOST_WEIGHT:
-            return False
-        self.naturals |= {value: None for value in terms if value not in counters}
-        return True
-
-    @property
-    def _firsts(self) -> list[Value]:
-        return [] if self.outer is None else [self.outer.first]
-
-
-def _plus(terms: Mapping[Value, int], others: Mapping[Value, int], factor: int) -> dict[Value, int]:
-    found = dict(terms)
-    for value, count in others.items():
-        found[value] = found.get(value, 0) + factor * count
-    return {value: count for value, count in found.items() if count}
-
-
-def _distances(sums: _Sums) -> Iterator[Value]:
+def _distances(sums: CounterSums) -> Iterator[Value]:
     """What may be the distance of the elements of a loop: what is added to its counter, and is no number."""
     phi = sums.inner.counter.phi
     for block in sums.inner.blocks:
@@ -381,12 +276,12 @@ def _distances(sums: _Sums) -> Iterator[Value]:
                     if (
                         value is not phi
                         and not isinstance(value, ConstInt)
-                        and not _is_inside(value, sums.inside)
+                        and not is_inside(value, sums.inside)
                     ):
                         yield value
 
 
-def _found(sums: _Sums, distance: Value, layout: DataLayout) -> Butterflies | None:
+def _found(sums: CounterSums, outer: Outer | None, distance: Value, layout: DataLayout) -> Butterflies | None:
     rows: dict[tuple[Value, tuple[tuple[Value, int], ...]], list[_Access]] = {}
     others: dict[Value, None] = {}
     size = 0
@@ -415,7 +310,7 @@ def _found(sums: _Sums, distance: Value, layout: DataLayout) -> Butterflies | No
         else:
             others[base] = None
     signs, naturals = tuple(sums.signs), tuple(sums.naturals)
-    return Butterflies(sums.inner, sums.outer, distance, tuple(kept), tuple(others), signs, naturals)
+    return Butterflies(sums.inner, outer, distance, tuple(kept), tuple(others), signs, naturals)
 
 
 class _Access(Struct, frozen=True):
@@ -430,7 +325,7 @@ class _Access(Struct, frozen=True):
     is_store: bool
 
 
-def _access(sums: _Sums, access: Instruction, distance: Value, layout: DataLayout) -> _Access | Value:
+def _access(sums: CounterSums, access: Instruction, distance: Value, layout: DataLayout) -> _Access | Value:
     """An access as one of a row, or its base."""
     location = locate(access.pointer, layout)
     terms: dict[Value, int] = {}
@@ -439,12 +334,12 @@ def _access(sums: _Sums, access: Instruction, distance: Value, layout: DataLayou
         found = sums.of(index)
         if found is None:
             return location.base
-        terms = _plus(terms, found[0], scale)
+        terms = plus(terms, found[0], scale)
         offset += scale * found[1]
-    if _is_inside(location.base, sums.inside):
+    if is_inside(location.base, sums.inside):
         return location.base
     scale = terms.pop(sums.inner.counter.phi, 0)
-    if sums.outer is not None and terms.pop(sums.outer.first, 0) != scale:
+    if sums.first is not None and terms.pop(sums.first, 0) != scale:
         return location.base
     if scale <= 0 or scale > 1 << 12:
         return location.base

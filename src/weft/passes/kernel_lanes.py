@@ -1,0 +1,272 @@
+"""Passes that plan in what lanes the threads of a kernel run, and cut rows of threads for them.
+
+The plan itself is `weft.passes.lane_plan`'s. What is tried for it is tried on copies.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.divergence import Divergence, FunctionFacts
+from weft.codegen import trials
+from weft.codegen.boxes import box_of_shared_rows
+from weft.codegen.dimension import analyze_along
+from weft.codegen.lane_passes import NARROWING
+from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.remarks import remark_rows
+from weft.codegen.walks import choose_walk
+from weft.codegen.warps import require_warps
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
+from weft.costs.one_thread import may_be_alone
+from weft.diag.remarks import RemarkKind
+from weft.ir.clone import clone_function
+from weft.passes.declared import Meaning, Pass
+from weft.passes.kernel_unit import KernelUnit
+from weft.passes.lane_plan import width_below_which_boxes_serve
+from weft.passes.lane_programs import (
+    position_shapes,
+    run_rows_of_threads,
+)
+from weft.passes.stages import Rows
+from weft.transform.boscc.insertion import BosccMode
+from weft.transform.groups.grid_walks import unroll_walk
+from weft.transform.groups.guard_splitting import split_guards
+from weft.transform.groups.merge_groups import merge_groups
+from weft.transform.loops.alone import prepare_alone
+from weft.transform.splitting.barriers import barriers_of, cut_behind
+
+
+def has_barriers(unit: KernelUnit) -> bool:
+    """Whether threads wait for each other."""
+    return bool(barriers_of(unit.function))
+
+
+def runs_in_lanes(unit: KernelUnit) -> bool:
+    """Whether threads have been planned to run in lane groups."""
+    return unit.plan is not None and unit.plan.width > 1
+
+
+def _order_lanes(unit: KernelUnit) -> bool:
+    kernel, warp = unit.function, unit.premises.warp
+    if warp is not None:
+        require_warps(unit.module, kernel, warp, unit.options.width, unit.most_lanes, unit.remarks)
+    unit.order = unit.planner.order()
+    if unit.order.obstacle is not None:
+        message = f"{kernel.name} runs thread after thread because {unit.order.obstacle}"
+        unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
+    return False
+
+
+def _may_walk(unit: KernelUnit) -> bool:
+    order = unit.order
+    if not order.in_lanes or order.linear or order.box is not None or unit.premises.warp is not None:
+        return False
+    return unit.options.block is None and not has_barriers(unit)
+
+
+def _unroll_walk(unit: KernelUnit) -> bool:
+    unit.walk = unroll_walk(unit.module, unit.function, unit.order.dimension)
+    if unit.walk is None:
+        return False
+    message = "iterations of this loop run in the order of memory: threads do their first ones, then their second ones"
+    unit.remarks.add(RemarkKind.TRANSFORM, message, unit.walk.span, pass_name="grid walks")
+    unit.forget()
+    return True
+
+
+def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
+    order = unit.order
+    if not order.in_lanes or order.box is not None or unit.premises.warp is not None:
+        return False
+    return not order.linear or (has_barriers(unit) and not order.lock_step)
+
+
+def _narrow(unit: KernelUnit) -> bool:
+    if barriers := barriers_of(unit.function):
+        cut_behind(barriers)
+        unit.forget()
+    width, dimension = unit.planner.analyzed_width(), unit.order.dimension
+    lanes = LaneSpace((width,))
+    if not barriers and _runs_alone_narrowed(unit, lanes):
+        return False
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        known=unit.along(dimension, width),
+    )  # fmt: skip
+    if NARROWING.run(part) is False:
+        return False
+    unit.narrowed, unit.small = part.summary.narrowed, part.summary.small
+    unit.forget()
+    return True
+
+
+def _narrowed(unit: KernelUnit, lanes: LaneSpace) -> Divergence:
+    """The divergence of the kernel with narrow numbers; the kernel itself stays."""
+    if unit.narrow is None:
+        trial = clone_function(unit.function, f"{unit.name}.narrow")
+        NARROWING.run(LaneUnit(unit.module, trial, lanes, position_shapes(unit, lanes, trial), unit.spec.isa))
+        unit.narrow = analyze_along(FunctionFacts(trial), unit.order.dimension, lanes.width)
+        del unit.module.functions[trial.name]
+    return unit.narrow
+
+
+def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
+    """Whether threads are better off one after the other even where the numbers of lanes are narrow.
+
+    Their own numbers have the width of addresses.
+    """
+    if unit.options.width is not None or unit.open_choice is not None:
+        return False
+    if not may_be_alone(unit.along(unit.order.dimension, lanes.width)):
+        return False
+    walk = _walk(unit)
+    if walk is not None:
+        return walk.width == 1
+    return choose_width(_narrowed(unit, lanes), unit.spec.isa).width == 1
+
+
+def _has_rows_in_lanes(unit: KernelUnit) -> bool:
+    order = unit.order
+    return order.in_lanes and not order.linear and order.box is None and unit.premises.warp is None
+
+
+def _keep_alone(unit: KernelUnit) -> bool:
+    if not unit.planner.may_be_open(unit.order):
+        return False
+    lanes, walk = LaneSpace((unit.planner.analyzed_width(),)), _walk(unit)
+    if walk is None:
+        unit.open_choice = open_choice(_narrowed(unit, lanes), unit.spec.isa)
+    elif walk.width > 1:
+        unit.open_choice = OpenChoice(alone_first=False)
+    if unit.open_choice is None:
+        return False
+    unit.alone = clone_function(unit.function, f"{unit.name}.alone").name
+    message = (
+        f"{unit.name} has code for threads one after the other, too, as the data decide what is faster: launches"
+        " try both"
+    )
+    unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=trials.BOTH_WAYS)
+    return True
+
+
+def _walk(unit: KernelUnit) -> WidthChoice | None:
+    """In how many lanes threads walk by stacks, if they do."""
+    dimension, lanes = unit.order.dimension, LaneSpace((one_register(unit.spec.isa),))
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        switches=unit.options.switches, known=unit.along(dimension, lanes.width),
+    )  # fmt: skip
+    return choose_walk(part, unit.runner)
+
+
+def _plan_lanes(unit: KernelUnit) -> bool:
+    unit.plan = unit.planner.plan(unit.order, lambda: _walk(unit))
+    if unit.order.in_lanes and unit.plan.width == 1:
+        message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
+        unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
+    return False
+
+
+def _runs_alone(unit: KernelUnit) -> bool:
+    return unit.plan is not None and unit.plan.width == 1
+
+
+def _prepare_alone(unit: KernelUnit) -> bool:
+    return prepare_alone(unit.function, unit.spec.isa) > 0
+
+
+def _cut_rows(unit: KernelUnit) -> bool:
+    kernel, dimension, walk = unit.function, unit.order.dimension, unit.walk
+    merge = walk.merge if walk else merge_groups(kernel, dimension)
+    guards = split_guards(unit.module, kernel, dimension) if walk is None or walk.is_bounded else None
+    if runs_in_lanes(unit):
+        remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
+    bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
+    unit.rows = Rows(dimension, merge, bounds, steps)
+    if unit.alone:
+        _cut_rows_alone(unit, steps)
+    if unit.plan is not None and unit.plan.width == 1:
+        unit.program = run_rows_of_threads(unit)
+    unit.forget()
+    # What has changed shows in the program of lane groups, which are cut that way.
+    return False
+
+
+def _cut_rows_alone(unit: KernelUnit, steps: str | None) -> None:
+    """Do to the function for threads one by one what is done to the kernel."""
+    alone, dimension, walk = unit.module.functions[unit.alone], unit.order.dimension, unit.walk
+    merge = walk.merge if walk else merge_groups(alone, dimension)
+    guards = split_guards(unit.module, alone, dimension) if walk is None or walk.is_bounded else None
+    unit.alone_rows = Rows(dimension, merge, guards and guards.bounds.name, steps)
+    prepare_alone(alone, unit.spec.isa)
+
+
+def _find_box_width(unit: KernelUnit) -> bool:
+    assert unit.plan is not None
+    merged = unit.rows is not None and unit.rows.merge is not None
+    unit.box_width = width_below_which_boxes_serve(
+        lambda: unit.facts, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
+    )
+    unit.box = _box_of_shared_rows(unit) if merged else None
+    return False
+
+
+def _box_of_shared_rows(unit: KernelUnit) -> tuple[int, int] | None:
+    """The box of a specialization for work-groups that have as much; told in a remark."""
+    options = unit.options
+    asked_for = options.width is not None or options.brush is not None or options.block is not None
+    if unit.plan is None or unit.plan.width == 1 or asked_for or options.boscc != BosccMode.AUTO:
+        return None
+    box = box_of_shared_rows(unit.facts, unit.spec.isa)
+    if box is not None:
+        rows, columns = box
+        message = (
+            f"work-groups of {rows} rows of {columns} threads or more run in boxes of {rows}x{columns}, in which rows "
+            "share what a loop loads, in code of their own"
+        )
+        unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name="boxes")
+    return box
+
+
+LANE_ORDER: Pass[KernelUnit] = Pass(
+    "lane order", "it is planned of which threads lane groups are", _order_lanes
+)
+KERNEL_NARROWING: Pass[KernelUnit] = Pass(
+    NARROWING.name,
+    NARROWING.promise,
+    _narrow,
+    optional=True,
+    applies=_has_numbers_to_narrow,
+)
+GRID_WALKS: Pass[KernelUnit] = Pass(
+    "grid walks",
+    "a kernel that is a walk of the grid is one of its iterations: rows of threads run as many times as it has",
+    _unroll_walk,
+    Meaning.BOTH,
+    optional=True,
+    applies=_may_walk,
+    source="Karrenberg and Hack, §2.2",
+)
+BOTH_WAYS: Pass[KernelUnit] = Pass(
+    trials.BOTH_WAYS,
+    "where the data decide whether lanes are faster, there is a function for threads one after the other, too",
+    _keep_alone,
+    optional=True,
+    applies=_has_rows_in_lanes,
+)
+LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
+ALONE: Pass[KernelUnit] = Pass(
+    "threads alone",
+    "loops of threads by themselves ask no counter or index that they look up for its sign, but in other versions",
+    _prepare_alone,
+    applies=_runs_alone,
+)
+ROWS: Pass[KernelUnit] = Pass(
+    "rows",
+    "groups are merged to rows of threads, guards are the bounds of rows",
+    _cut_rows,
+    applies=lambda unit: unit.plan is not None and unit.plan.in_rows,
+    source="Karrenberg and Hack, §2.2; Moll, Doerfert, Hack, CC 2016",
+)
+BOX_WIDTH: Pass[KernelUnit] = Pass(
+    "boxes", "it is known for which work-groups boxes of threads are better", _find_box_width
+)

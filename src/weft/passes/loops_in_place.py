@@ -1,0 +1,92 @@
+"""Marked loops that run where they stand: inside of a job, or lane group after lane group in lock step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
+from weft.codegen.few_iterations import keep_for_few
+from weft.codegen.parallel_loops import run_in_place, strip_mine
+from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
+from weft.codegen.width import one_register
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Function
+from weft.ir.cfg_view import cfg_of
+from weft.ir.locations import span_of
+from weft.ir.loop_metadata import unmark
+from weft.passes.blocks_inside import lanes_of_all
+from weft.passes.find_loops import LegalLoop
+from weft.passes.loop_unit import FoundLoop, LoopUnit
+
+
+def run_lanes_inside(
+    unit: LoopUnit, found: LegalLoop, name: str, headers: Sequence[BasicBlock]
+) -> list[FoundLoop]:
+    """Let loops of a nest, by their headers, run lane group by lane group where they stand."""
+    function, module = found.function, unit.module
+    made: list[FoundLoop] = []
+    for number, header in enumerate(headers):
+        plan = keep_for_few(module, plan_again(unit, function, header), unit.width, unit.isa, proved=True)
+        span = span_of(plan.loop.exiting.terminator)
+        width, reason = unit.width, "as asked for"
+        if width is None and (lanes := lanes_of_all(plan.loop, unit.isa)):
+            width, reason = lanes, "as many as it has"
+        mined = strip_mine(
+            module, plan, f"{name}.lanes{number}", width, unit.isa, unit.runner, reason, narrows=True
+        )
+        run_in_place(module, mined)
+        made.append(FoundLoop(mined, span, "this loop"))
+    return made
+
+
+def plan_again(unit: LoopUnit, function: Function, header: BasicBlock) -> ParallelLoop:
+    """How a loop runs that has been found to be parallel, in the function as it is now."""
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    plan = parallel_loop(
+        function, view, loop, unit.module.layout, promised=True, reassociate=True, proved=True
+    )
+    assert isinstance(plan, ParallelLoop), plan.message
+    return plan
+
+
+def unmark_nest(found: LegalLoop) -> None:
+    """Let the loops of a nest that are left run as they are."""
+    view = cfg_of(found.function)
+    for loop in loop_forest(view.cfg).loops:
+        if view.blocks[loop.header] in found.plan.loop.blocks:
+            for latch in loop.latches:
+                unmark(view.blocks[latch].terminator)
+
+
+def run_in_step(
+    unit: LoopUnit, found: LegalLoop, name: str, subject: str, *, in_grains: bool = False
+) -> FoundLoop:
+    """Let a loop run lane group after lane group where it stands, in no more lanes than keep its dependences.
+
+    With `in_grains`, all cores share it where it can be cut into grains.
+    """
+    width, reason = _width_in_step(unit, found.wanted.width or 1)
+    span = span_of(found.plan.loop.exiting.terminator)
+    mined = strip_mine(unit.module, found.plan, name, width, unit.isa, unit.runner, reason)
+    totals = totals_of(unit.module, mined) if in_grains else None
+    if totals is not None:
+        run_scans_in_parallel(unit.module, mined, totals, name)
+        behind = ", in order, and all cores share it in two passes"
+        return FoundLoop(mined, span, subject, behind, in_step=True, totals=totals.mined)
+    run_in_place(unit.module, mined)
+    return FoundLoop(mined, span, subject, ", in order", in_step=True)
+
+
+def _width_in_step(unit: LoopUnit, most: int) -> tuple[int, str]:
+    """How many of at most so many lanes a loop in lock step has, and why."""
+    if unit.width is not None:
+        if unit.width <= most:
+            return unit.width, "as asked for"
+        return most, f"as more would not keep their order, where {unit.width} are asked for"
+    wide = 2 * one_register(unit.isa)
+    return (
+        (wide, "two registers of 32-bit values")
+        if wide <= most
+        else (most, "as many as keep their order and pay")
+    )

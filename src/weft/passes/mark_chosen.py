@@ -1,0 +1,109 @@
+"""Loops that have been chosen are marked as parallel, behind tests of what that rests on.
+
+Precondition: what `weft.passes.chosen_loops` has found of the function as it is. Postcondition: the function is
+loop-closed, and runs as it was where a test fails. Preserves the program under FR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.scope import Scope, line_of
+from weft.diag.remarks import RemarkKind
+from weft.ir import TRUE, Builder, Function, Value
+from weft.ir.locations import span_of
+from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
+from weft.passes.chosen_loops import PASS, Chosen
+from weft.passes.loop_order import Change, undo
+from weft.passes.loop_tiles import run_in_tiles
+from weft.passes.loop_unit import LoopUnit
+from weft.passes.private_form import mark_updates
+from weft.transform.loops.build_tests import build_tests
+from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.promote_elements import promote
+from weft.transform.loops.version_loop import version_loop
+
+
+def apply_chosen(
+    unit: LoopUnit,
+    function: Function,
+    scope: Scope,
+    accesses: Accesses,
+    chosen: Chosen,
+    changes: Sequence[Change],
+    *,
+    promises: bool = False,
+) -> None:
+    """Mark a loop and those in it, behind tests of what that rests on.
+
+    With `promises` nothing else is said of the loops of its nest from then on: they may have changed places with
+    promised ones.
+    """
+    view, loop = scope.view, chosen.loop
+    asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
+    asked = [each for each in asked if not each[1].is_empty]
+    if asked:
+
+        def build(builder: Builder) -> Value:
+            whole: Value = TRUE
+            for known, tests, before in asked:
+                one = build_tests(builder, known.reconstruction, tests, before)
+                whole = one if whole is TRUE else builder.binary("and", whole, one)
+            return whole
+
+        copies = version_loop(function, view, loop.loop, build)
+        for change in reversed(changes):
+            undo(function, copies[change.outer], copies[change.inner])
+    if promises:
+        for each in scope.loops.values():
+            if each is loop or loop.contains(each):
+                for latch in each.loop.latches:
+                    unmark(view.blocks[latch].terminator)
+    for change in changes:
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            f"this loop and that of line {line_of(change.outer.terminator)} have changed places",
+            span_of(change.inner.terminator),
+            pass_name=PASS,
+        )
+    places = {each: span_of(each.header.terminator) for each in (loop, *chosen.inside)}
+    ends = {each: view.blocks[each.loop.latches[0]] for each in (loop, *chosen.inside)}
+    if chosen.tiles is not None:
+        tiles, place = chosen.tiles, span_of(chosen.tiles.inner.header.terminator)
+        ends[tiles.outer], ends[tiles.middle] = run_in_tiles(function, tiles)
+        what = f"{tiles.size} iterations of this loop at a time are a tile, which all iterations around it go over"
+        if tiles.packing is not None:
+            what += f"; what lanes would gather is copied for {tiles.packing.columns} columns at a time"
+        unit.remarks.add(RemarkKind.TRANSFORM, what, place, pass_name=PASS)
+    for promotion in chosen.promotions:
+        promote(promotion)
+    if chosen.updates:
+        mark_updates(accesses, loop, loop.header, chosen.updates)
+    close_loops(function)
+    assumed = [*chosen.assumptions, *(a for c in changes for a in c.assumptions)]
+    texts = dict.fromkeys(a.text for a in assumed if a.kind != "reassociation")
+    under = f" if {', and '.join(texts)}" if texts and asked else ""
+    if chosen.form is not None:
+        span = span_of(loop.header.terminator)
+        what = chosen.form(function, loop.header)
+        close_loops(function)
+        unit.remarks.add(RemarkKind.TRANSFORM, f"{what}{under}", span, pass_name=PASS)
+        return
+    for each in (loop, *chosen.inside):
+        back_edge = ends[each].terminator
+        if chosen.in_step:
+            mark_in_step(back_edge, chosen.in_step)
+        else:
+            mark_parallel(back_edge, proved=True)
+    what = "the iterations of this loop are independent"
+    if chosen.updates:
+        what += ", but for elements that they update, of which each thread has a copy"
+    if chosen.in_step:
+        what = f"{chosen.in_step} iterations of this loop may run at a time, in lock step and in order"
+    unit.remarks.add(
+        RemarkKind.TRANSFORM,
+        f"{what}{under}",
+        places[loop],
+        pass_name=PASS,
+    )
