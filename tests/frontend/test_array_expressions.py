@@ -240,6 +240,39 @@ def test_matrices_are_multiplied():
         products(a, a, v, w)
 
 
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (3, 0, 4), (0, 3, 2), (5, 70, 3), (9, 131, 515), (2, 64, 513), (4, 3, 1)]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.complex128])
+def test_products_of_matrices_add_up_in_order(shape: tuple[int, int, int], dtype: type) -> None:
+    product = weft.jit(lambda a, b: a @ b)
+    rows, inner, columns = shape
+    rng = np.random.default_rng(4)
+    a, b = (
+        rng.integers(-9, 9, (rows, inner)).astype(dtype),
+        rng.integers(-9, 9, (inner, columns)).astype(dtype),
+    )
+    assert np.array_equal(product(a, b), a @ b)
+    assert np.array_equal(product(a[::-1], b.T.copy().T), a[::-1] @ b)
+    assert np.array_equal(product(a, b[:, 0].copy()), a @ b[:, 0])
+    if rows:
+        assert np.array_equal(product(a[0], b), a[0] @ b)
+    if dtype is np.float64 and inner:
+        a, b = rng.random((rows, inner)), rng.random((inner, columns))
+        in_order = np.zeros((rows, columns))
+        for k in range(inner):
+            in_order = in_order + a[:, k : k + 1] * b[k]
+        assert np.array_equal(product(a, b), in_order)
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 1000])
+def test_sums_of_products_may_be_in_any_order_under_fastmath(size: int) -> None:
+    a, b = np.random.default_rng(5).random((2, size))
+    fast = weft.jit(lambda a, b: a.dot(b), fastmath=True)
+    assert np.isclose(fast(a, b), a.dot(b), rtol=1e-12)
+    assert np.allclose(weft.jit(lambda m, x: m @ x, fastmath=True)(np.stack([a, b]), b), [a.dot(b), b.dot(b)])
+
+
 @weft.jit
 def others(a, v):
     v = np.sort(v)

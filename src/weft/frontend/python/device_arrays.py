@@ -59,8 +59,14 @@ def product(a: Any, one: Any) -> Any:
     return (r0 * r1) * (r2 * r3) * rest
 
 
-def dot(a: Any, b: Any, zero: Any) -> Any:
+def dot(a: Any, b: Any, zero: Any, in_any_order: Any) -> Any:
     """The sum of the products of the elements of two arrays."""
+    if in_any_order:
+        # LLVM has more running values than the code below, unless the code below stands in its way.
+        every = zero
+        for i in range(a.size):
+            every += a[i] * b[i]
+        return every
     r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = rest = zero
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
     whole = a.size // 16 * 16
@@ -270,13 +276,33 @@ def spaced(out: Any, start: Any, stop: Any, endpoint: Any) -> None:
 
 
 def multiplied(a: Any, b: Any, out: Any) -> None:
-    """Store the matrix product of two matrices."""
+    """Store the matrix product of two matrices, each sum in order.
+
+    What is read of `b` for all rows stays in the cache, and an element of `out` is loaded once for four products.
+    """
     out.fill(0)
+    rows, inner, columns = a.shape[0], a.shape[1], b.shape[1]
+    for left in range(0, columns, 512):
+        right = min(left + 512, columns)
+        for first in range(0, inner, 64):
+            last = min(first + 64, inner)
+            whole = first + (last - first) // 4 * 4
+            for i in range(rows):
+                for k in range(first, whole, 4):
+                    f0, f1, f2, f3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+                    for j in range(left, right):
+                        total = out[i, j] + f0 * b[k, j] + f1 * b[k + 1, j]
+                        out[i, j] = total + f2 * b[k + 2, j] + f3 * b[k + 3, j]
+                for k in range(whole, last):
+                    factor = a[i, k]
+                    for j in range(left, right):
+                        out[i, j] += factor * b[k, j]
+
+
+def applied(a: Any, x: Any, out: Any, zero: Any, in_any_order: Any) -> None:
+    """Store the product of a matrix and a vector."""
     for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            factor = a[i, k]
-            for j in range(b.shape[1]):
-                out[i, j] += factor * b[k, j]
+        out[i] = dot(a[i], x, zero, in_any_order)
 
 
 def sort(a: Any) -> None:

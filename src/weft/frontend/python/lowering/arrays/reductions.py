@@ -273,15 +273,19 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
     dtype = element_type_of(low, lambda low, x, y: binary(low, "*", x, y), (a, b))
     ours, theirs = extents_of(low, a), extents_of(low, b)
     require_same(low, ours[-1], theirs[0])
+    sums = [
+        cast(low, literal(0), dtype),
+        literal(not {"fast", "reassoc"}.isdisjoint(low.unit.options.fastmath)),
+    ]
     if one.ndim == other.ndim == 1:
-        zero = cast(low, literal(0), dtype)
-        return call_function(low, device_arrays.dot, Arguments("dot", [a, b, zero], {}))
-    left = a if one.ndim == 2 else view_as(low, a, [None, 0])
-    right = b if other.ndim == 2 else view_as(low, b, [0, None])
+        return call_function(low, device_arrays.dot, Arguments("dot", [a, b, *sums], {}))
     shape = [*ours[:-1], *theirs[1:]]
     made = allocate(low, Arguments("@", [], {}), [extent(value) for value in shape], dtype)
-    whole = made if len(shape) == 2 else view_as(low, made, [None, 0] if one.ndim == 1 else [0, None])
-    call_function(low, device_arrays.multiplied, Arguments("@", [left, right, whole], {}))
+    if other.ndim == 1:
+        call_function(low, device_arrays.applied, Arguments("@", [a, b, made, *sums], {}))
+        return made
+    left, whole = (view_as(low, v, [None, 0]) if one.ndim == 1 else v for v in (a, made))
+    call_function(low, device_arrays.multiplied, Arguments("@", [left, b, whole], {}))
     return made
 
 
