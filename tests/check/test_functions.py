@@ -74,8 +74,8 @@ def test_a_wrong_scalar_pass_is_named(monkeypatch):
 
 
 def damaging_module(original):
-    def wrong(module, *args):
-        original(module, *args)
+    def wrong(module, *args, **options):
+        original(module, *args, **options)
         for function in module.definitions():
             subtract_instead(function)
 

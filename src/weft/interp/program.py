@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import cast
 
 from weft.diag.errors import InterpError, UnsupportedError
@@ -20,21 +21,26 @@ _CODE_STEP = 16
 class Program:
     """A module with a cache of its decoded functions; change the module and you need a new `Program`."""
 
-    __slots__ = ("_codes", "layout", "module")
+    __slots__ = ("_codes", "_decoding", "layout", "module")
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.layout: DataLayout = module.layout
         self._codes: dict[Function, Code] = {}
+        self._decoding = threading.RLock()
 
     def code(self, function: Function) -> Code:
-        """The decoded function, decoded at the first call."""
+        """The decoded function, decoded at the first call, by one thread: images know it by its identity."""
         found = self._codes.get(function)
-        if found is None:
-            # The decoder needs the table of semantics, whose entries need this module's classes.
-            from weft.interp.decode import decode_function
+        if found is not None:
+            return found
+        # The decoder needs the table of semantics, whose entries need this module's classes.
+        from weft.interp.decode import decode_function
 
-            found = self._codes[function] = decode_function(function, self)
+        with self._decoding:
+            found = self._codes.get(function)
+            if found is None:
+                found = self._codes[function] = decode_function(function, self)
         return found
 
     def function(self, name: str) -> Function:
