@@ -28,6 +28,9 @@ from weft.machine.targets import Isa
 _MASKED_LOAD = 1.0
 """Cycles that a mask adds to a load, by register: a guess."""
 
+_SPILLED = 2.0
+"""Cycles by register of a value that is kept on the stack, as it has no register: it is stored and loaded."""
+
 
 @dataclass(slots=True)
 class Group:
@@ -189,7 +192,10 @@ class ReplacedLoads:
         return loop is not None and self.divergence.is_divergent_loop(self.view.blocks[loop.header])
 
     def _without_room(self, groups: list[Group]) -> set[Instruction]:
-        """The loads with the least gain for a register, where a loop has no registers for all that it would carry."""
+        """The loads with the least gain for a register, where a loop has no registers for all that it would carry.
+
+        What many accesses are made for, as for a gather, is better kept on the stack.
+        """
         live = liveness(self.divergence.function)
         for loop in self.loops.loops:
             header = self.view.blocks[loop.header]
@@ -201,10 +207,14 @@ class ReplacedLoads:
                 - self._constants.spare_registers
                 - self._live_registers(live.live_in[header], header)
             )
-            if needed > max(room, 0):
-                worst = min(carried, key=lambda g: self._gain(g[0]) / g[1])
+            cheap = [(loads, n) for loads, n in carried if not self._is_better_spilled(loads[0])]
+            if cheap and needed > max(room, 0):
+                worst = min(cheap, key=lambda g: self._gain(g[0]) / g[1])
                 return set(worst[0])
         return set()
+
+    def _is_better_spilled(self, load: Instruction) -> bool:
+        return self._cycles(load) > _SPILLED * self._registers(load)
 
     def _live_registers(self, live_in: Iterable[Value], header: BasicBlock) -> float:
         values: dict[Value, None] = {**dict.fromkeys(live_in), **dict.fromkeys(header.phis())}
