@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import weft
 from weft import prange
+from weft.loops import tuning
 from weft.runtime.array_memory import LARGE, has_large_extent
 
 
@@ -81,10 +83,31 @@ def test_large_arrays_have_code_of_their_own_once() -> None:
     assert len(size.overloads) == 1 and len(size._of_any_size) == 1
 
 
-def test_results_have_extents_too() -> None:
+def test_results_have_extents_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Checks would copy the result, all 16 GiB of it.
+    monkeypatch.setenv("WEFT_CHECK", "0")
+
     @weft.jit
     def rows(a):
         return a[1:]
 
     for length in (5, LARGE, 6):
         assert rows(_spread(length)).shape == (length - 1,)
+
+
+@pytest.mark.parametrize("length", [50, LARGE])
+def test_measured_functions_are_made_for_arrays_as_large(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unmeasured(function, types, options, args, compiled):
+        return compiled(replace(options, tune=False))
+
+    monkeypatch.setattr(tuning, "tuned", unmeasured)
+
+    @weft.jit(tune="measure")
+    def size(a):
+        return a.shape[0]
+
+    assert size(_spread(length)) == length
+    (made,) = size.overloads.values()
+    assert made.options.small_arrays == (length < LARGE)

@@ -160,7 +160,10 @@ class CompiledFunction:
 
         It takes slots, and a frame where one of `weft.runtime.heap` is, as it returns nothing.
         """
-        if self._called_by is None or self._code is None or self.row_numbers or self._slots:
+        if self._called_by is None or self._code is None or self._slots:
+            return None
+        if self.row_numbers or self.options.small_arrays:
+            # It is for some arguments of these types only.
             return None
         return self._code.address(self._called_by[0])
 

@@ -312,7 +312,8 @@ class JitFunction(Portable):
         def compiled(options: JitOptions) -> CompiledFunction:
             return CompiledFunction(self.py_func, types, options, None)
 
-        return self._called(tuned(self.py_func, types, self.options, args, compiled))
+        options = replace(self.options, small_arrays=not has_large_extent(args))
+        return self._called(tuned(self.py_func, types, options, args, compiled))
 
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""

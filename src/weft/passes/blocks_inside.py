@@ -25,7 +25,7 @@ from weft.ir import ConstInt, Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_parallel
 from weft.machine.targets import Isa
-from weft.passes.find_loops import promises_of
+from weft.passes.find_loops import is_in_promised, promises_inside, promises_of
 from weft.passes.loop_unit import LoopUnit
 
 FEWEST = 4
@@ -35,14 +35,11 @@ FEWEST = 4
 def mark_blocks_inside(unit: LoopUnit, function: Function) -> int:
     """Mark the loops over columns of blocks in promised loops; how many."""
     view = cfg_of(function)
-    forest = loop_forest(view.cfg).loops
     marked = 0
-    for outer in forest:
-        if not promises_of(view, outer).parallel or any(
-            promises_of(view, x).parallel
-            for x in forest
-            if x is not outer and (x.contains(outer) or outer.contains(x))
-        ):
+    for outer in loop_forest(view.cfg).loops:
+        if not promises_of(view, outer).parallel or is_in_promised(view, outer):
+            continue
+        if any(told.parallel for told in promises_inside(view, outer)):
             continue
         columns = _columns(unit, function, view, outer)
         for loop in columns:

@@ -29,7 +29,7 @@ from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step, mark_parallel
 from weft.ir.types import I64, IntType
 from weft.passes.declared import Pass
-from weft.passes.find_loops import promises_of
+from weft.passes.find_loops import is_in_promised, promises_inside, promises_of
 from weft.passes.loop_unit import LoopUnit
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.merge_butterflies import answer_signs, count_of_pairs, merge_butterflies
@@ -105,7 +105,7 @@ def _candidates(
         header = view.blocks[loop.header]
         if header in seen or _is_settled(view, loop):
             continue
-        promised = _is_in_promised(view, loop)
+        promised = is_in_promised(view, loop)
         nest = nest_of_butterflies(view, loop, unit.module.layout)
         found = nest
         if found is None and (promised or everywhere):
@@ -119,18 +119,7 @@ def _candidates(
 
 def _is_settled(view: CFGView, loop: Loop) -> bool:
     """Whether a loop, or one in it, is marked already."""
-    loops = [x for x in loop_forest(view.cfg).loops if loop.contains(x)]
-    told = [promises_of(view, x) for x in loops]
-    return any(t.parallel or t.in_step for t in told)
-
-
-def _is_in_promised(view: CFGView, loop: Loop) -> bool:
-    around = loop.parent
-    while around is not None:
-        if promises_of(view, around).parallel:
-            return True
-        around = around.parent
-    return False
+    return any(t.parallel or t.in_step for t in (promises_of(view, loop), *promises_inside(view, loop)))
 
 
 def _extents(

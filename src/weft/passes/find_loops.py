@@ -15,7 +15,7 @@ from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind
-from weft.graph.loops import Loop
+from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.locations import span_of
@@ -141,6 +141,16 @@ def _remark_suspects(unit: LoopUnit, plan: ParallelLoop) -> None:
 def promises_of(view: CFGView, loop: Loop) -> LoopPromises:
     """What metadata says of a loop."""
     return loop_promises(view.blocks[loop.latches[0]], tuple(view.blocks[b] for b in loop.blocks))
+
+
+def promises_inside(view: CFGView, loop: Loop) -> list[LoopPromises]:
+    """What it says of the loops in a loop."""
+    return [promises_of(view, x) for x in loop_forest(view.cfg).loops if x is not loop and loop.contains(x)]
+
+
+def is_in_promised(view: CFGView, loop: Loop) -> bool:
+    """Whether a loop is in one of which it says that it is parallel."""
+    return any(promises_of(view, x).parallel for x in loop.ancestors() if x is not loop)
 
 
 def _next(

@@ -18,18 +18,16 @@ from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
 from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
+from weft.ir import Function
 from weft.ir.clone import clone_function
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import width_below_which_boxes_serve
-from weft.passes.lane_programs import (
-    position_shapes,
-    run_rows_of_threads,
-)
+from weft.passes.lane_programs import position_shapes, run_rows_of_threads
 from weft.passes.stages import Rows
 from weft.transform.boscc.insertion import BosccMode
 from weft.transform.groups.grid_walks import unroll_walk
-from weft.transform.groups.guard_splitting import split_guards
+from weft.transform.groups.guard_splitting import GuardSplit, split_guards
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.loops.alone import prepare_alone
 from weft.transform.splitting.barriers import barriers_of, cut_behind
@@ -56,11 +54,13 @@ def _order_lanes(unit: KernelUnit) -> bool:
     return False
 
 
-def _may_walk(unit: KernelUnit) -> bool:
+def _has_rows_in_lanes(unit: KernelUnit) -> bool:
     order = unit.order
-    if not order.in_lanes or order.linear or order.box is not None or unit.premises.warp is not None:
-        return False
-    return unit.options.block is None and not has_barriers(unit)
+    return order.in_lanes and not order.linear and order.box is None and unit.premises.warp is None
+
+
+def _may_walk(unit: KernelUnit) -> bool:
+    return _has_rows_in_lanes(unit) and unit.options.block is None and not has_barriers(unit)
 
 
 def _unroll_walk(unit: KernelUnit) -> bool:
@@ -124,11 +124,6 @@ def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
     return choose_width(_narrowed(unit, lanes), unit.spec.isa).width == 1
 
 
-def _has_rows_in_lanes(unit: KernelUnit) -> bool:
-    order = unit.order
-    return order.in_lanes and not order.linear and order.box is None and unit.premises.warp is None
-
-
 def _keep_alone(unit: KernelUnit) -> bool:
     if not unit.planner.may_be_open(unit.order):
         return False
@@ -149,13 +144,16 @@ def _keep_alone(unit: KernelUnit) -> bool:
 
 
 def _walk(unit: KernelUnit) -> WidthChoice | None:
-    """In how many lanes threads walk by stacks, if they do."""
+    """In how many lanes threads walk by stacks, if they do; looked at once, as it takes a copy."""
+    if unit.walking is not None:
+        return unit.walking[0]
     dimension, lanes = unit.order.dimension, LaneSpace((one_register(unit.spec.isa),))
     part = LaneUnit(
         unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
         switches=unit.options.switches, known=unit.along(dimension, lanes.width),
     )  # fmt: skip
-    return choose_walk(part, unit.runner)
+    unit.walking = (choose_walk(part, unit.runner),)
+    return unit.walking[0]
 
 
 def _plan_lanes(unit: KernelUnit) -> bool:
@@ -175,15 +173,13 @@ def _prepare_alone(unit: KernelUnit) -> bool:
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
-    kernel, dimension, walk = unit.function, unit.order.dimension, unit.walk
-    merge = walk.merge if walk else merge_groups(kernel, dimension)
-    guards = split_guards(unit.module, kernel, dimension) if walk is None or walk.is_bounded else None
+    unit.rows, guards = _rows_of(unit, unit.function)
     if runs_in_lanes(unit):
-        remark_rows(unit.remarks, kernel.name, "xyz"[dimension], merge, guards)
-    bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
-    unit.rows = Rows(dimension, merge, bounds, steps)
+        remark_rows(unit.remarks, unit.function.name, "xyz"[unit.rows.dimension], unit.rows.merge, guards)
     if unit.alone:
-        _cut_rows_alone(unit, steps)
+        alone = unit.module.functions[unit.alone]
+        unit.alone_rows, _ = _rows_of(unit, alone)
+        prepare_alone(alone, unit.spec.isa)
     if unit.plan is not None and unit.plan.width == 1:
         unit.program = run_rows_of_threads(unit)
     unit.forget()
@@ -191,13 +187,13 @@ def _cut_rows(unit: KernelUnit) -> bool:
     return False
 
 
-def _cut_rows_alone(unit: KernelUnit, steps: str | None) -> None:
-    """Do to the function for threads one by one what is done to the kernel."""
-    alone, dimension, walk = unit.module.functions[unit.alone], unit.order.dimension, unit.walk
-    merge = walk.merge if walk else merge_groups(alone, dimension)
-    guards = split_guards(unit.module, alone, dimension) if walk is None or walk.is_bounded else None
-    unit.alone_rows = Rows(dimension, merge, guards and guards.bounds.name, steps)
-    prepare_alone(alone, unit.spec.isa)
+def _rows_of(unit: KernelUnit, function: Function) -> tuple[Rows, GuardSplit | None]:
+    """Merge groups of the kernel, or of its copy, to rows, and take their bounds out of it; what guards became."""
+    dimension, walk = unit.order.dimension, unit.walk
+    merge = walk.merge if walk else merge_groups(function, dimension)
+    guards = split_guards(unit.module, function, dimension) if walk is None or walk.is_bounded else None
+    bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
+    return Rows(dimension, merge, bounds, steps), guards
 
 
 def _find_box_width(unit: KernelUnit) -> bool:

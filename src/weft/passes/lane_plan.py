@@ -234,21 +234,16 @@ class Planner(Struct, frozen=True):
 
     def may_be_open(self, order: LaneOrder) -> bool:
         """Whether code for lane groups of this order or for threads one by one may be better, as far as is known."""
-        if self.options.width is not None or not self.may_have_both(order):
+        if self.options.width is not None or not self.may_have_both():
             return False
         if find_merge(self.kernel, order.dimension) is None:
             return False
         divergence = self.analyses(order.dimension, one_register(self.isa))
         return may_be_alone(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
 
-    def may_have_both(self, order: LaneOrder) -> bool:
-        """Whether there may be code for lane groups of this order and for threads one by one."""
-        options, premises = self.options, self.premises
-        if options.brush is not None or options.switches.count_lanes:
-            return False
-        if not order.in_lanes or order.linear or order.box is not None or order.lock_step:
-            return False
-        if premises.warp is not None or premises.block is not None or self.most_lanes < MAX_WIDTH:
+    def may_have_both(self) -> bool:
+        """Whether there may be code for lane groups in rows and for threads one by one."""
+        if self.options.switches.count_lanes or self.most_lanes < MAX_WIDTH:
             return False
         return not barriers_of(self.kernel) and may_try(self.kernel.instructions(), self.isa)
 

@@ -31,7 +31,7 @@ from weft.passes.blocks_inside import mark_blocks_inside
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
-from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
+from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_inside, promises_of
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
@@ -186,11 +186,7 @@ def _around(unit: JitUnit, found: LegalLoop, plan: ParallelLoop) -> ParallelLoop
 
 def _holds_parallel(found: LegalLoop) -> bool:
     """Whether a loop holds others that are parallel, beside each other or found to be so."""
-    around = found.wanted.loop
-    inside = (
-        x for x in loop_forest(found.view.cfg).loops if x.header != around.header and around.contains(x)
-    )
-    return any(told.parallel for told in (promises_of(found.view, x) for x in inside))
+    return any(told.parallel for told in promises_inside(found.view, found.wanted.loop))
 
 
 def _may_run_both_ways(unit: JitUnit, plan: ParallelLoop) -> bool:

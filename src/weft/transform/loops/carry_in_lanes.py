@@ -31,6 +31,7 @@ from weft.ir.cfg_edit import split_block
 from weft.ir.effects import is_removable
 from weft.ir.intrinsics import declare, prefix_name
 from weft.ir.types import I1, I8, I32, I64, FloatType, FunctionType, IntType, Type, int_type
+from weft.transform.loops.rebuilt import rebuilt
 
 
 def carry_in_lanes(
@@ -148,7 +149,7 @@ def _in_register(loop: CountedLoop, load: Instruction, update: Instruction) -> I
     builder = Builder(before=loop.preheader.terminator)
     builder.loc = load.loc
     counters = counters_of(loop.header, loop.preheader, loop.latch)
-    place = _address(builder, load.pointer, {c.phi: c.start for c in counters}, set(loop.blocks))
+    place = rebuilt(builder, load.pointer, {c.phi: c.start for c in counters}, set(loop.blocks), flags=False)
     first = builder.load(load.type, place, align=load.alignment)
     phi = Instruction("phi", load.type, name=load.name, loc=load.loc)
     loop.header.insert(0, phi)
@@ -248,7 +249,7 @@ def _store_side_by_side(
     builder.at_end(keep)
     for store, value in zip(stores, packed, strict=True):
         builder.loc = store.loc
-        place = _address(builder, store.pointer, {phi: base}, set(loop.blocks))
+        place = rebuilt(builder, store.pointer, {phi: base}, set(loop.blocks), flags=False)
         element = builder.gep(I8, place, (_scaled(builder, lane, module.layout.store_size(value.type)),))
         builder.store(value, element, align=store.alignment)
     builder.br(rest)
@@ -283,22 +284,6 @@ def _behind_last(builder: Builder) -> Instruction:
 
 def _scaled(builder: Builder, lane: Value, size: int) -> Value:
     return lane if size == 1 else builder.binary("mul", lane, const_int(size), ("nuw", "nsw"))
-
-
-def _address(
-    builder: Builder, pointer: Value, known: dict[Value, Value], inside: Collection[BasicBlock]
-) -> Value:
-    """An address of the loop, computed again from another value of the counter."""
-    if pointer in known:
-        return known[pointer]
-    if not isinstance(pointer, Instruction) or pointer.block not in inside:
-        return pointer
-    copy = pointer.clone()
-    copy.flags = ()
-    for place, operand in enumerate(list(copy.operands)):
-        copy.set_operand(place, _address(builder, operand, known, inside))
-    known[pointer] = builder.insert(copy)
-    return known[pointer]
 
 
 def _cell(loop: CountedLoop, phi: Instruction) -> Value:

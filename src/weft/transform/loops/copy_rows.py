@@ -30,7 +30,7 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, I64, ArrayType
 from weft.transform.loops.close_loops import close_loops
-from weft.transform.loops.recompute import recomputed
+from weft.transform.loops.rebuilt import rebuilt
 from weft.transform.loops.simplify_loops import simplify_loops
 from weft.transform.loops.version_loop import version_loop
 
@@ -100,7 +100,7 @@ def _copy(function: Function, rows: Sequence[RereadRow]) -> None:
         array = ArrayType(load.type, row.length)
         room = Builder(before=function.entry.instructions[0]).alloca(array, name="row")
         places.append(room)
-        pointer = recomputed(build, load.pointer, copies, inside)
+        pointer = rebuilt(build, load.pointer, copies, inside)
         read = build.insert(load.clone())
         read.debug_records = []
         read.set_operand(0, pointer)

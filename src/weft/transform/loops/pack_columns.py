@@ -27,7 +27,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I64, ArrayType, FunctionType, IntType
-from weft.transform.loops.recompute import recomputed
+from weft.transform.loops.rebuilt import rebuilt
 
 INCLUSIVE = {"sle": "slt", "ule": "ult"}
 """Tests that hold for the bound itself, too."""
@@ -79,7 +79,7 @@ def pack_columns(
     build.loc = middle.counter.following.loc
     lower, upper = _columns_of(build, rows, middle, inside, at_first=at_first)
     first, end = (
-        _extended(build, recomputed(build, v, {}, inside), sums) for v in (sums.counter.start, sums.bound)
+        _extended(build, rebuilt(build, v, {}, inside), sums) for v in (sums.counter.start, sums.bound)
     )
     _turn(outer, rows.header, tiles)
     sign = middle.predicate[0]
@@ -113,7 +113,7 @@ def pack_columns(
         array = ArrayType(value.type, columns * depth)
         rooms = Builder(before=function.entry.instructions[0]).alloca(array, align=64, name="packed")
         arrays.append(rooms)
-        made = recomputed(build, value, counters, inside)
+        made = rebuilt(build, value, counters, inside)
         build.store(made, _place(build, rooms, (k, first), (j, phi), columns))
     again = build.binary("add", k, const_int(1))
     build.br(cells)
@@ -146,15 +146,14 @@ def _columns_of(
 ) -> tuple[Value, Value]:
     """The first column, and that behind the last; the same one twice if there is no row."""
     counter = rows.counter
-    start, bound = (recomputed(build, v, {}, inside) for v in (counter.start, rows.bound))
+    start, bound = (rebuilt(build, v, {}, inside) for v in (counter.start, rows.bound))
     row: Value = start
     if not at_first:
         step = 0 if rows.predicate in INCLUSIVE else -1
         row = build.binary("add", bound, const_int(step, counter.type)) if step else bound
     at: dict[Value, Value] = {counter.phi: row}
     lower, upper = (
-        _extended(build, recomputed(build, v, at, inside), middle)
-        for v in (middle.counter.start, middle.bound)
+        _extended(build, rebuilt(build, v, at, inside), middle) for v in (middle.counter.start, middle.bound)
     )
     if middle.predicate in INCLUSIVE:
         upper = build.binary("add", upper, const_int(1))

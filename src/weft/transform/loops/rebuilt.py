@@ -7,10 +7,18 @@ from collections.abc import Collection
 from weft.ir import BasicBlock, Builder, Instruction, Value
 
 
-def recomputed(
-    build: Builder, value: Value, known: dict[Value, Value], inside: Collection[BasicBlock]
+def rebuilt(
+    build: Builder,
+    value: Value,
+    known: dict[Value, Value],
+    inside: Collection[BasicBlock],
+    *,
+    flags: bool = True,
 ) -> Value:
-    """Compute a value of some blocks again; `known` has what stands for their φs, and gets what is built."""
+    """Compute a value of some blocks again; `known` has what stands for their φs, and gets what is built.
+
+    Without `flags` it may wrap around, as where an iteration's address is computed that the loop may not have.
+    """
     if value in known:
         return known[value]
     if not isinstance(value, Instruction) or value.block not in inside:
@@ -18,8 +26,10 @@ def recomputed(
     assert not value.is_phi, "values depend on counters that are given"
     made = value.clone()
     made.debug_records = []
+    if not flags:
+        made.flags = ()
     for index, operand in enumerate(value.operands):
-        made.set_operand(index, recomputed(build, operand, known, inside))
+        made.set_operand(index, rebuilt(build, operand, known, inside, flags=flags))
     build.insert(made)
     known[value] = made
     return made
