@@ -10,7 +10,7 @@ from codegen.kernels import agree, kernel_text, stored, widened
 from codegen.machine_code import ISAS
 from codegen.test_forms import lines
 from weft import cuda
-from weft.runtime.array_memory import LARGE, has_large_array
+from weft.runtime.array_memory import LARGE, LONG, has_large_array
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 
@@ -77,7 +77,8 @@ def test_kernel_agrees_with_the_interpreter(index: str, assume_small: bool) -> N
 def test_span_of_arrays_counts_not_their_bytes() -> None:
     base = np.zeros(LARGE + 8, np.uint8)
     assert has_large_array((1, base)) and has_large_array((1.0, (2, base[::1024])))
-    assert not has_large_array((3, base[: LARGE - 1], (base[:5],)))
+    assert has_large_array((base[:LONG],)) and has_large_array((np.empty((LONG, 0)),))
+    assert not has_large_array((3, base[: LONG - 1], (base[:5],), base[: LARGE - 2].view(np.uint16)))
 
 
 def test_arrays_of_more_than_2_gib_are_gathered_from_by_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:

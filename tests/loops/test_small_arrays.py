@@ -7,7 +7,7 @@ from msgspec.structs import replace
 import weft
 from weft import prange
 from weft.loops import tuning
-from weft.runtime.array_memory import LARGE, has_large_extent
+from weft.runtime.array_memory import LONG, has_large_extent
 
 
 def _spread(length: int) -> np.ndarray:
@@ -15,8 +15,8 @@ def _spread(length: int) -> np.ndarray:
     return np.broadcast_to(np.float64(3), (length,))
 
 
-@pytest.mark.parametrize("first", [5, LARGE - 1, LARGE, 3 * LARGE])
-@pytest.mark.parametrize("second", [7, LARGE - 1, LARGE, 5 * LARGE])
+@pytest.mark.parametrize("first", [5, LONG - 1, LONG, 3 * LONG])
+@pytest.mark.parametrize("second", [7, LONG - 1, LONG, 5 * LONG])
 def test_extents_of_any_size_are_what_they_are(first: int, second: int) -> None:
     @weft.jit
     def twice(a):
@@ -34,7 +34,7 @@ def test_loops_along_large_arrays_go_to_their_ends() -> None:
             out[i] = k if a[k] == 3.0 else -1
 
     out = np.zeros(100, np.int64)
-    for length in (100, 3 * LARGE, 200, LARGE):
+    for length in (100, 3 * LONG, 200, LONG):
         from_the_end(_spread(length), out)
         assert np.array_equal(out, length - 1 - np.arange(100))
 
@@ -44,11 +44,11 @@ def test_arrays_in_tuples_and_of_two_dimensions_count() -> None:
     def sizes(pair, b):
         return pair[0].shape[0] + b.shape[1]
 
-    small, large = _spread(4), _spread(LARGE + 9)
-    wide = np.broadcast_to(np.float32(1), (2, 2 * LARGE))
+    small, large = _spread(4), _spread(LONG + 9)
+    wide = np.broadcast_to(np.float32(1), (2, 2 * LONG))
     assert sizes((small, small), wide[:, :5]) == 9
-    assert sizes((large, small), wide[:, :5]) == LARGE + 14
-    assert sizes((small, small), wide) == 4 + 2 * LARGE
+    assert sizes((large, small), wide[:, :5]) == LONG + 14
+    assert sizes((small, small), wide) == 4 + 2 * LONG
     assert has_large_extent([1, (small, large)]) and not has_large_extent([1, (small, small), wide[:, :3]])
 
 
@@ -78,7 +78,7 @@ def test_large_arrays_have_code_of_their_own_once() -> None:
     def size(a):
         return a.shape[0]
 
-    for length in (LARGE, LARGE + 1, 3, LARGE + 2):
+    for length in (LONG, LONG + 1, 3, LONG + 2):
         assert size(_spread(length)) == length
     assert len(size.overloads) == 1 and len(size._of_any_size) == 1
 
@@ -91,11 +91,11 @@ def test_results_have_extents_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def rows(a):
         return a[1:]
 
-    for length in (5, LARGE, 6):
+    for length in (5, LONG, 6):
         assert rows(_spread(length)).shape == (length - 1,)
 
 
-@pytest.mark.parametrize("length", [50, LARGE])
+@pytest.mark.parametrize("length", [50, LONG])
 def test_measured_functions_are_made_for_arrays_as_large(
     length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,4 +110,4 @@ def test_measured_functions_are_made_for_arrays_as_large(
 
     assert size(_spread(length)) == length
     (made,) = size.overloads.values()
-    assert made.options.small_arrays == (length < LARGE)
+    assert made.options.small_arrays == (length < LONG)

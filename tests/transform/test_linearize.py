@@ -3,6 +3,7 @@
 import textwrap
 
 import numpy as np
+import pytest
 
 from transform.chain import EveryBranch, check_chain, returned
 from weft.interp import run_function
@@ -178,3 +179,87 @@ def test_conditions_that_an_analysis_takes_for_varying_become_any_of_themselves(
         verify(module)
         assert unify_conditions(module, function, EveryBranch()) == 0
         assert run(module, "FR") == run(module, "OBL") == expected
+
+
+COUNTING = """
+define i32 @f(i32 %t, i1 %c, i1 %u, i1 %w) {
+a:
+  br i1 %c, label %b, label %e
+b:
+  %more = add i32 %t, 1
+  br i1 %u, label %d, label %e
+d:
+  %d.more = mul i32 %t, 3
+  br label %e
+e:
+  %r = phi i32 [ %t, %a ], [ %more, %b ], [ %BROUGHT, %d ]
+  br label %g
+g:
+  ret i32 %r
+}
+"""
+
+
+@pytest.mark.parametrize(("brought", "selects"), [("more", 1), ("d.more", 2)])
+def test_what_two_edges_bring_is_chosen_once_and_by_masks_of_blocks(brought: str, selects: int):
+    r"""
+        a?
+       /  \
+      b?   |      u is uniform; only threads of b set what they bring, and where they go on to d, set it again
+     /  \  |
+    d    \ |
+     \    \|
+      ----- e
+    """
+    text = COUNTING.replace("BROUGHT", brought)
+    function, _ = linearized(text, "b")
+    chosen = [i for i in function.instructions() if i.op == "select" and i.type == function.args[0].type]
+    assert len(chosen) == selects and {i.operands[0].name for i in chosen} == {"c"}
+    for uniform in (True, False):
+        module, _function = parsed(text)
+        given = [np.arange(8, dtype=np.int32), np.array([1, 0] * 4, bool), uniform, True]
+        check_chain(module, "f", returned("f", given, 8), lambda function: EveryBranch("b"))
+
+
+def test_a_blend_that_keeps_the_rest_is_not_blended_again():
+    r"""
+          a?
+         /  \
+        b    |       threads that wait keep t, and so do those of b that do not go to d
+       / \   |
+      d   |  |
+       \ /   |
+        e    |
+         \  /
+          g
+    """
+    text = """
+    define i32 @f(i32 %t, i1 %c, i1 %v) {
+    a:
+      br i1 %c, label %b, label %g
+    b:
+      %some = call i1 @weft.any(i1 %v)
+      br i1 %some, label %some.b, label %e
+    some.b:
+      br i1 %v, label %d, label %e1
+    d:
+      %more = add i32 %t, 1
+      br label %e1
+    e1:
+      %x1 = phi i32 [ %t, %some.b ], [ %more, %d ]
+      br label %e
+    e:
+      %x = phi i32 [ %t, %b ], [ %x1, %e1 ]
+      br label %g
+    g:
+      %r = phi i32 [ %t, %a ], [ %x, %e ]
+      ret i32 %r
+    }
+    declare i1 @weft.any(i1)
+    """
+    function, _ = linearized(text, "b")
+    number = function.args[0].type
+    assert len([i for i in function.instructions() if i.op == "select" and i.type == number]) == 1
+    module, _function = parsed(text)
+    given = [np.arange(8, dtype=np.int32), np.array([1, 0] * 4, bool), np.array([1, 1, 0, 0] * 2, bool)]
+    check_chain(module, "f", returned("f", given, 8), lambda function: EveryBranch("b"))

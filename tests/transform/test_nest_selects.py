@@ -79,3 +79,26 @@ def test_no_mask_is_left_of_a_chain(last_first: bool) -> None:
     remove_dead_instructions(function)
     assert not [i for i in function.instructions() if i.op == "select" and i.operands[2] == FALSE]
     assert len([i for i in function.instructions() if i.op == "select"]) == 3
+
+
+@pytest.mark.parametrize("negated_side", [False, True])
+def test_an_edge_that_one_side_is_needs_no_mask(negated_side: bool) -> None:
+    r"""
+        p?
+       /  \
+      a    c?      a, then b for all behind p, x for those who go there
+          /  \
+         x    b
+    """
+    function = Function("f", FunctionType(I1, (I1,) * 5), ("p", "c", "a", "b", "x"))
+    Module("m").add_function(function)
+    p, c, a, b, x = function.args
+    build = Builder(function.add_block("entry"))
+    condition = negated(build, c) if negated_side else c
+    blend = build.select(both(build, p, condition), x, build.select(p, b, a))
+    build.ret(blend)
+    before = results(function)
+    assert nest_selects(function) == 1
+    assert all(new is old for old, new in zip(before, results(function), strict=True) if old is not None)
+    remove_dead_instructions(function)
+    assert len([i for i in function.instructions() if i.op == "select"]) == 2

@@ -52,7 +52,16 @@ class _Edge(NamedTuple):
 class Conditions:
     """The conditions on each integer value of a function."""
 
-    __slots__ = ("_behind", "_holding", "_on_edge", "_parents", "_preorder", "dominators", "view")
+    __slots__ = (
+        "_behind",
+        "_compared",
+        "_holding",
+        "_on_edge",
+        "_parents",
+        "_preorder",
+        "dominators",
+        "view",
+    )
 
     def __init__(self, view: CFGView, dominators: DominatorTree) -> None:
         self.view = view
@@ -64,6 +73,7 @@ class Conditions:
                 for target in set(targets):
                     if targets.count(target) == 1 or view.blocks[source].terminator.op == "switch":
                         self._note(source, target)
+        self._compared = {value for value, _ in self.all()}
         self._preorder = _preorder(dominators, len(view.blocks))
         self._holding: dict[tuple[Value, int], list[Condition]] = {}
         self._parents: dict[Value, list[int]] = {}
@@ -87,6 +97,10 @@ class Conditions:
             yield from ((value, c) for c in behind)
         for (value, _, _), on_edge in self._on_edge.items():
             yield from ((value, c) for c in on_edge)
+
+    def compares(self, value: Value) -> bool:
+        """Whether there is a condition on `value` anywhere."""
+        return value in self._compared
 
     def on_edge(self, value: Value, source: BasicBlock, target: BasicBlock) -> list[Condition]:
         """The conditions on `value` that the branch at the end of `source` adds for those who go to `target`."""

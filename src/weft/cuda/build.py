@@ -16,7 +16,7 @@ from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
 from weft.passes.lower_kernel import LoweredKernel, lower_kernel
-from weft.runtime.array_memory import LARGE
+from weft.runtime.array_memory import LONG
 from weft.target.machine import TargetSpec
 
 
@@ -42,6 +42,6 @@ def lower(
 
 
 def _promise_small_arrays(kernel: Function) -> None:
-    """Note that arrays have less than 2 GiB, and so extents less than 2^31."""
+    """Note that arrays have less than 2 GiB, and extents less than 2^30."""
     kernel.attributes = (*kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
-    bound_extents(kernel, LARGE)
+    bound_extents(kernel, LONG)

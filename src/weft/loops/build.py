@@ -17,7 +17,7 @@ from weft.jit_options import JitOptions
 from weft.options import Timings
 from weft.passes.lower_function import LoweredFunction, lower_function
 from weft.passes.runner import Runner
-from weft.runtime.array_memory import LARGE
+from weft.runtime.array_memory import LONG
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import optimize
@@ -49,7 +49,7 @@ def lower(
         )
         result = describe_result(made.result)
     if options.small_arrays:
-        bound_extents(made.kernel, LARGE)
+        bound_extents(made.kernel, LONG)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     lowered = lower_function(

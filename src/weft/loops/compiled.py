@@ -19,7 +19,7 @@ from weft.frontend.python.types import Array, KernelType, Scalar, Tuple, callees
 from weft.jit_options import JitOptions
 from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Timings, checking
-from weft.runtime.array_memory import LARGE
+from weft.runtime.array_memory import LONG
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
 from weft.runtime.dispatch import Record, function_record
@@ -147,7 +147,7 @@ class CompiledFunction:
         """
         only = restrictions(self.options.known, self.row_numbers)
         if self.options.small_arrays:
-            only += [(n, 0, LARGE - 1) for n in self._extents()]
+            only += [(n, 0, LONG - 1) for n in self._extents()]
         return self._record_for(types, only)
 
     def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:

@@ -32,9 +32,12 @@ def byte_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
 LARGE = 1 << 31
 """Bytes of arrays in which 32 bits are not enough for all places."""
 
+LONG = 1 << 30
+"""Elements along a dimension of which twice as many are more than 32 bits tell: ``2 * i + 1``, as in trees, may wrap."""
+
 
 def has_large_array(args: Iterable[Any]) -> bool:
-    """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes, or has as large an extent."""
+    """Return whether one of the arrays, also of those in tuples, spans `LARGE` bytes, or has `LONG` extents."""
     for value in args:
         if isinstance(value, TiledArray):
             value = value.memory
@@ -42,7 +45,8 @@ def has_large_array(args: Iterable[Any]) -> bool:
             if byte_extent(value) >= LARGE:
                 return True
             # Of empty arrays, and where elements lie on each other, extents are no part of the bytes.
-            if not (value.size and value.flags.c_contiguous) and max(value.shape, default=0) >= LARGE:
+            tells = value.size and value.flags.c_contiguous and value.itemsize > 1
+            if not tells and max(value.shape, default=0) >= LONG:
                 return True
         elif isinstance(value, tuple) and has_large_array(value):
             return True
@@ -50,8 +54,8 @@ def has_large_array(args: Iterable[Any]) -> bool:
 
 
 def has_large_extent(args: Iterable[Any]) -> bool:
-    """Return whether one of the arrays, also of those in tuples, has `LARGE` elements along a dimension, or more."""
-    return any(extent >= LARGE for array in _arrays_in(args) for extent in array.shape)
+    """Return whether one of the arrays, also of those in tuples, has `LONG` elements along a dimension, or more."""
+    return any(extent >= LONG for array in _arrays_in(args) for extent in array.shape)
 
 
 def have_common_bytes(args: Iterable[Any]) -> bool:

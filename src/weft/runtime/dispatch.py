@@ -59,7 +59,7 @@ from weft.frontend.python.types import (
 )
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
-from weft.runtime.array_memory import LARGE
+from weft.runtime.array_memory import LONG
 from weft.runtime.heap import HEADER_BYTES
 from weft.runtime.interrupts import ALONE, CALLERS, ENTER, interrupts
 from weft.runtime.own_code import own_code
@@ -133,7 +133,7 @@ class Calls:
             FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE,
             LAUNCH=_LAUNCH,
             ARENA_SETS=_ARENA_SETS,
-            LARGEST=LARGE - 1,
+            LARGEST=LONG - 1,
             ERROR_WORDS=ERROR_WORDS,
             HEADER=_HEADER,
             RESULT_WORDS=_RESULT_WORDS,

@@ -12,8 +12,7 @@ what an addition makes comes back to it only by way of a later iteration of an o
 (`weft.analysis.integers.earlier_stores`), it is on the way once in each of these, not in each round of the inner one.
 
 Sums are taken in whole numbers. If the bounds fit into the narrowest type on the way, nothing wraps around or is cut
-off, by induction over the executions. Elements of an object that nothing has been stored to are not defined, and
-nothing is said of them, as of poison.
+off, by induction over the executions.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from collections.abc import Callable, Mapping
 
 from weft.analysis.integers.earlier_stores import EarlierStores
 from weft.analysis.integers.intervals import Interval, full, join
-from weft.analysis.memory.addresses import decompose
-from weft.analysis.memory.stack_objects import Site, StackObjects
+from weft.analysis.integers.stored_numbers import StoredNumbers
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
-from weft.ir.types import IntType, Type
+from weft.ir.types import IntType
 
 MAX_SOURCES = 64
 """Instructions that one number is followed to."""
@@ -42,9 +40,11 @@ class Drifts:
     ----------
     rounds
         How often a loop goes back to its header at most, where that is known.
+    stored
+        What loads of the function read.
     """
 
-    __slots__ = ("_earlier", "_function", "_innermost", "_known", "_objects", "_rounds", "_view")
+    __slots__ = ("_earlier", "_function", "_innermost", "_known", "_rounds", "_stored", "_view")
 
     def __init__(
         self,
@@ -52,13 +52,14 @@ class Drifts:
         view: CFGView,
         known: Mapping[Value, Interval],
         rounds: Callable[[Loop], int | None],
+        stored: StoredNumbers,
     ) -> None:
         self._function = function
         self._view = view
         self._known = known
         self._rounds = rounds
+        self._stored = stored
         self._innermost = loop_forest(view.cfg).innermost
-        self._objects: StackObjects | None = None
         self._earlier: EarlierStores | None = None
 
     def of(self, phi: Instruction) -> tuple[Interval, list[Instruction]] | None:
@@ -179,68 +180,18 @@ class Drifts:
             work += self._operands(value) or ()
         return True
 
-    def _stack_objects(self) -> StackObjects:
-        if self._objects is None:
-            self._objects = StackObjects(self._function, self._view)
-        return self._objects
-
     def _earlier_stores(self) -> EarlierStores:
         if self._earlier is None:
-            objects = self._stack_objects()
+            objects = self._stored.objects
             self._earlier = EarlierStores(self._function, self._view, objects, self._innermost, self._rounds)
         return self._earlier
 
-    def loaded(self, load: Instruction) -> Interval | None:
-        """The range of all that is stored to the object that an element is loaded from; None if that is not known."""
-        found: Interval | None = None
-        for value in self._stored_values(load) or ():
-            known = self._range(value)
-            if known is None:
-                return None
-            found = join(found, known)
-        return found
-
     def _stored_values(self, load: Instruction) -> list[Value] | None:
-        """What is stored to an object of which all is written and read in elements of the type of a load."""
-        objects = self._stack_objects()
-        sites = objects.of(load.operands[0])
-        if len(sites) != 1:
+        stored = self._stored.of(load)
+        if stored is None:
             return None
-        (site,) = sites
-        if site in objects.escaped or not isinstance(site, Instruction):
-            return None
-        accesses = objects.accesses[site]
-        cleared = [a for a in accesses if _clears(a)]
-        if not all(a in cleared or self._is_element(a, site, load.type) for a in accesses):
-            return None
-        zero = [ConstInt(load.type, 0)] if cleared and isinstance(load.type, IntType) else []
-        return [*zero, *(access.stored_value for access in accesses if access.op == "store")]
-
-    def _is_element(self, access: Instruction, site: Site, type: Type) -> bool:
-        """Whether what is loaded or stored is one element of an object, seen as an array of the type."""
-        if access.op not in ("load", "store") or access.is_ordered:
-            return False
-        if (access.type if access.op == "load" else access.stored_value.type) != type:
-            return False
-        assert self._function.module is not None
-        layout = self._function.module.layout
-        size, pointer = layout.size(type), access.pointer
-        while pointer is not site:
-            if not isinstance(pointer, Instruction) or pointer.op != "getelementptr":
-                return False
-            address = decompose(pointer.operands, pointer.source_type, layout)
-            if address.offset % size or any(scale % size for scale in address.scales):
-                return False
-            pointer = address.base
-        return True
-
-
-def _clears(call: Instruction) -> bool:
-    """Whether a call only fills memory with zeros."""
-    if call.op != "call" or not (call.callee_name or "").startswith("llvm.memset."):
-        return False
-    value = call.args[1]
-    return isinstance(value, ConstInt) and value.value == 0
+        zero = [ConstInt(load.type, 0)] if stored.cleared and isinstance(load.type, IntType) else []
+        return [*zero, *(store.stored_value for store in stored.stores)]
 
 
 def _carried(addition: Instruction, width: Callable[[Value], int]) -> tuple[Value, Value]:

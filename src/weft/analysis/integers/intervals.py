@@ -94,7 +94,8 @@ def leq(a: Interval | None, b: Interval | None) -> bool:
 
 @cache
 def _landmarks(bits: int) -> tuple[int, ...]:
-    marks = {0, 1, -1, *full(bits)}
+    # Numbers that may be doubled: what a node of a tree, or an extent, is known to be less than.
+    marks = {0, 1, -1, *full(bits), *full(max(bits - 1, 1))}
     for width in (8, 16, 32, 64):
         if width < bits:
             marks |= {*full(width), (1 << width) - 1}

@@ -16,6 +16,7 @@ from weft.analysis.integers.declared_ranges import declared
 from weft.analysis.integers.grid_positions import position_in_grid
 from weft.analysis.integers.interval_transfer import rule_of, select
 from weft.analysis.integers.intervals import Interval, full, join, meet, refine
+from weft.analysis.integers.stored_numbers import Stored
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
 from weft.ir.opcodes import OPCODES
 from weft.ir.types import IntType
@@ -26,16 +27,23 @@ Known: TypeAlias = Mapping[Value, Interval]
 Plain: TypeAlias = Interval | Instruction | Argument | None
 """An operand's range where that is fixed, else the value to ask for."""
 
+TELLING = 2
+"""Steps from a number that is compared to one of which that tells."""
+
 _FORMS = {"binary", "cast", "compare", "select"}
 _CALLS = re.compile(r"llvm\.(umin|umax|smin|smax|abs)\.")
 
 
 class Refined(NamedTuple):
-    """An operand in threads for which conditions hold: predicates, each with what the operand is compared to."""
+    """An operand in threads for which conditions hold: predicates, each with what the operand is compared to.
 
-    operand: Plain
+    `bits` are those of the comparisons, which may be of the operand plus `offset`, with its sign extended.
+    """
+
+    operand: Plain | Refined
     tests: tuple[tuple[str, Plain], ...]
     bits: int
+    offset: int = 0
 
 
 Operand: TypeAlias = Plain | Refined
@@ -69,9 +77,11 @@ def read(operand: Operand, known: Known, reached: bool = True) -> Interval | Non
         return known.get(operand)
     if not isinstance(operand, Refined):
         return operand
-    range = read(operand.operand, known)
+    range = read(operand.operand, known, reached)
     if range is None:
         return None
+    offset = operand.offset
+    range = Interval(range.lo + offset, range.hi + offset)
     for predicate, bound in operand.tests:
         other = read(bound, known)
         if other is not None:
@@ -80,16 +90,18 @@ def read(operand: Operand, known: Known, reached: bool = True) -> Interval | Non
                 return None
             # Where the condition cannot hold no thread runs: anything may be said of it.
             range = refined or range
-    return range
+    return Interval(range.lo - offset, range.hi - offset)
 
 
 class RangeRules:
-    """Makes the rules of a function's instructions, given what holds for values in blocks and on edges."""
+    """Makes the rules of a function's instructions, given what holds for values in blocks, and what loads read."""
 
-    __slots__ = ("_conditions",)
+    __slots__ = ("_conditions", "_stored", "_told")
 
-    def __init__(self, conditions: Conditions) -> None:
+    def __init__(self, conditions: Conditions, stored: Mapping[Instruction, Stored]) -> None:
         self._conditions = conditions
+        self._stored = stored
+        self._told: dict[Value, list[tuple[Value, int]]] = {}
 
     def rule(self, instruction: Instruction) -> Rule | Interval:
         """What gives the range of an integer instruction."""
@@ -106,6 +118,9 @@ class RangeRules:
         if known is not None:
             return known
         op, operands = instruction.op, instruction.operands
+        if op == "load" and (stored := self._stored.get(instruction)) is not None:
+            zero = (Interval(0, 0),) if stored.cleared else ()
+            return Rule(_hull, (*zero, *map(self._kept, stored.stores)), strict=False)
         if op == "call":
             match = _CALLS.match(instruction.callee_name or "")
             if match is None:
@@ -130,7 +145,7 @@ class RangeRules:
 
     def seen(self, value: Value, block: BasicBlock) -> Operand:
         """A value as the threads that run `block` see it."""
-        return _refined(value, self._conditions.holding(value, block))
+        return self._refined(value, lambda v: self._conditions.holding(v, block))
 
     def _is_ordered(self, greater: Value, less: Value, block: BasicBlock) -> bool:
         """Whether conditions say of two integers, for the threads that run `block`, which one is not less."""
@@ -142,10 +157,40 @@ class RangeRules:
             for c in self._conditions.holding(less, block)
         )
 
+    def _kept(self, store: Instruction) -> Operand:
+        assert store.block is not None
+        return self.seen(store.stored_value, store.block)
+
     def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Operand:
         """A φ's operand as the threads that come over an edge bring it."""
-        conditions = self._conditions.on_edge(value, source, target)
-        return _refined(value, [*self._conditions.holding(value, source), *conditions])
+        holding, on_edge = self._conditions.holding, self._conditions.on_edge
+        return self._refined(value, lambda v: [*holding(v, source), *on_edge(v, source, target)])
+
+    def _refined(self, value: Value, conditions_on: Callable[[Value], Iterable[Condition]]) -> Operand:
+        operand: Operand = _plain(value)
+        for number, offset in self.told_by(value):
+            operand = _tested(operand, number, offset, conditions_on(number))
+        return operand
+
+    def told_by(self, value: Value) -> list[tuple[Value, int]]:
+        """The numbers, itself or as `told_of` says in `TELLING` steps, of which comparisons tell of a value.
+
+        Each comes with what it is more than the value.
+        """
+        known = self._told.get(value)
+        if known is None:
+            last: list[tuple[Value, int]] = [(value, 0)]
+            numbers = list(last) if not isinstance(value, ConstInt) else []
+            for _ in range(TELLING if isinstance(value, Instruction) else 0):
+                last = [
+                    (user, offset + part[1])
+                    for number, offset in last
+                    for user in number.instruction_users()
+                    if (part := told_of(user)) is not None and part[0] is number
+                ]
+                numbers += last
+            known = self._told[value] = [n for n in numbers if self._conditions.compares(n[0])]
+        return known
 
 
 def _part_of_multiple(value: Value, part: Value) -> tuple[Value, int] | None:
@@ -201,12 +246,26 @@ def _plain(value: Value) -> Plain:
     return full(value.type.bits) if isinstance(value.type, IntType) else None
 
 
-def _refined(value: Value, conditions: Iterable[Condition]) -> Operand:
+def told_of(number: Value) -> tuple[Value, int] | None:
+    """A value and a constant whose sum a number is, without wrap-around; the value may have fewer bits."""
+    if not isinstance(number, Instruction):
+        return None
+    if number.op == "sext":
+        return number.operands[0], 0
+    exact = (number.op == "add" and "nsw" in number.flags) or (
+        number.op == "or" and "disjoint" in number.flags
+    )
+    if not exact or not isinstance(term := number.operands[1], ConstInt):
+        return None
+    return (number.operands[0], term.signed) if number.op == "add" or term.signed >= 0 else None
+
+
+def _tested(operand: Operand, number: Value, offset: int, conditions: Iterable[Condition]) -> Operand:
     tests = tuple((condition.predicate, _plain(condition.other)) for condition in conditions)
     if not tests:
-        return _plain(value)
-    assert isinstance(value.type, IntType)
-    return Refined(_plain(value), tests, value.type.bits)
+        return operand
+    assert isinstance(number.type, IntType)
+    return Refined(operand, tests, number.type.bits, offset)
 
 
 def _hull(*ranges: Interval | None) -> Interval | None:

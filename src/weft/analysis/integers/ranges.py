@@ -1,11 +1,11 @@
 """Integer ranges over a function's control flow.
 
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
-not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values with
-widening at φs, then narrowed; sums of loops are bounded by what a round adds (`accumulations`), numbers that go around
-in several φs and in stack objects by what all rounds add, and elements of these by what is stored there (`drifts`),
-and counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it there
-(``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values and stack
+objects (`stored_numbers`) with widening at φs and loads, then narrowed; sums of loops are bounded by what a round adds
+(`accumulations`), numbers that go around in several φs and in stack objects by what all rounds add (`drifts`), and
+counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it there (``i < n``
+says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -21,7 +21,8 @@ from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.patience import patient_bounds
-from weft.analysis.integers.range_rules import RangeRules, Rule, evaluate, read
+from weft.analysis.integers.range_rules import TELLING, RangeRules, Refined, Rule, evaluate, read, told_of
+from weft.analysis.integers.stored_numbers import Stored, StoredNumbers
 from weft.graph.block_index import BlockIndex
 from weft.graph.dominators import dominator_tree
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
@@ -29,20 +30,29 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.types import IntType
 
 WIDEN_AFTER = 2
-"""Changes of a φ after which it is widened."""
+"""Changes of a φ or a load after which it is widened."""
 
-NARROWING_PASSES = 2
+NARROWING_PASSES = 3
 
 
 class Ranges:
     """Ranges of the integers of one function."""
 
-    __slots__ = ("_base", "_caps", "_changes", "_conditions", "_dependents", "_order", "_position", "_rules")
+    __slots__ = (
+        "_base",
+        "_caps",
+        "_changes",
+        "_conditions",
+        "_dependents",
+        "_order",
+        "_position",
+        "_rules",
+        "_stored",
+    )
 
     def __init__(self, function: Function, view: CFGView, index: BlockIndex) -> None:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
         self._base: dict[Value, Interval] = {}
-        self._rules = RangeRules(self._conditions)
         self._changes: dict[Instruction, int] = {}
         self._caps = patient_bounds(view)
         for argument in function.args:
@@ -53,12 +63,15 @@ class Ranges:
         self._order = [
             i for b in index.order for i in view.blocks[b].instructions if isinstance(i.type, IntType)
         ]
+        numbers = StoredNumbers(function, view)
+        self._stored = self._find_stored(function, numbers)
+        self._rules = RangeRules(self._conditions, self._stored)
         self._position: dict[Value, int] = {instruction: k for k, instruction in enumerate(self._order)}
         self._dependents = self._find_dependents()
         rules = [self._rules.rule(instruction) for instruction in self._order]
         self._solve(rules)
         self._narrow(rules, [i for i, count in self._changes.items() if count > WIDEN_AFTER])
-        self._bound_sums(function, view, rules)
+        self._bound_sums(function, view, rules, numbers)
 
     def of(self, value: Value) -> Interval | None:
         """The range of a value where it is defined; None when nothing is known of it."""
@@ -74,8 +87,8 @@ class Ranges:
         found = self._base.get(value)
         if found is None:
             return None
-        if block is not None and self._conditions.holding(value, block):
-            found = read(self._rules.seen(value, block), self._base)
+        if block is not None and isinstance(seen := self._rules.seen(value, block), Refined):
+            found = read(seen, self._base)
         return None if found is None or _is_full(found, value) else found
 
     def bounds_of(self, value: Value, block: BasicBlock) -> list[Condition]:
@@ -111,11 +124,11 @@ class Ranges:
 
         for turn in range(len(order)):
             settle(turn, turn)
-        for at, phi in enumerate(order):
-            if phi.op == "phi" and phi not in self._base:
+        for at, value in enumerate(order):
+            if value.op in ("phi", "load") and value not in self._base:
                 # Nothing but poison arrives, and freezing it gives any value.
-                assert isinstance(phi.type, IntType)
-                settle(at, len(order), full(phi.type.bits))
+                assert isinstance(value.type, IntType)
+                settle(at, len(order), full(value.type.bits))
 
     def _users(self, instruction: Instruction) -> list[int]:
         """The positions of the instructions whose ranges follow from that of another."""
@@ -126,25 +139,49 @@ class Ranges:
             found += [position[user] for user in comparing]
         return found
 
+    def _find_stored(self, function: Function, numbers: StoredNumbers) -> dict[Instruction, Stored]:
+        """What loads read that read what the function has stored."""
+        if not any(i.op == "alloca" for i in function.instructions()):
+            return {}
+        loads = {i: numbers.of(i) for i in self._order if i.op == "load"}
+        return {load: stored for load, stored in loads.items() if stored is not None}
+
     def _find_dependents(self) -> dict[Value, list[Instruction]]:
-        """Per value the users of others that are compared with it: its range refines theirs."""
+        """Per value those that follow from its range though they do not use it.
+
+        That are users of others that are compared with it, and loads of what is stored.
+        """
         found: dict[Value, list[Instruction]] = {}
+        for load, stored in self._stored.items():
+            for store in stored.stores:
+                assert store.block is not None
+                value = store.stored_value
+                numbers = [number for number, _ in self._rules.told_by(value)]
+                compared = (c.other for n in numbers for c in self._conditions.holding(n, store.block))
+                for other in (value, *compared):
+                    if isinstance(other, Instruction):
+                        found.setdefault(other, []).append(load)
         for value in dict.fromkeys(value for value, _ in self._conditions.all()):
-            for user in value.instruction_users():
-                if user in self._position:
-                    for condition in self._seen_by(user, value):
-                        if isinstance(condition.other, Instruction):
-                            found.setdefault(condition.other, []).append(user)
+            operand = value
+            for _ in range(TELLING + 1):
+                for user in operand.instruction_users():
+                    if user in self._position:
+                        for condition in self._seen_by(user, operand, value):
+                            if isinstance(condition.other, Instruction):
+                                found.setdefault(condition.other, []).append(user)
+                if (part := told_of(operand)) is None:
+                    break
+                operand = part[0]
         return found
 
-    def _seen_by(self, user: Instruction, value: Value) -> Iterator[Condition]:
-        """The conditions that refine an operand."""
+    def _seen_by(self, user: Instruction, operand: Value, value: Value) -> Iterator[Condition]:
+        """The conditions on a value, its operand or that extended, that refine the operand."""
         assert user.block is not None
         if user.op != "phi":
             yield from self._conditions.holding(value, user.block)
             return
-        for operand, source in user.incoming():
-            if operand is value:
+        for incoming, source in user.incoming():
+            if incoming is operand:
                 yield from self._conditions.holding(value, source)
                 yield from self._conditions.on_edge(value, source, user.block)
 
@@ -155,7 +192,7 @@ class Ranges:
             return False
         count = self._changes.get(instruction, 0) + 1
         self._changes[instruction] = count
-        if instruction.op == "phi" and count > WIDEN_AFTER:
+        if instruction.op in ("phi", "load") and count > WIDEN_AFTER:
             assert isinstance(instruction.type, IntType)
             joined = widen(old, joined, instruction.type.bits)
             if cap is not None:
@@ -164,13 +201,12 @@ class Ranges:
         self._base[instruction] = joined
         return True
 
-    def _bound_sums(self, function: Function, view: CFGView, rules: list[Rule | Interval]) -> None:
+    def _bound_sums(
+        self, function: Function, view: CFGView, rules: list[Rule | Interval], numbers: StoredNumbers
+    ) -> None:
         """Bring down sums of loops whose rounds can be counted, and what follows from them."""
         phis = [i for i in self._order if i.op == "phi"]
-        loads = [i for i in self._order if i.op == "load"]
-        if not any(i.op == "alloca" for i in function.instructions()):
-            loads = []
-        if not loads and not any(map(self._is_large, phis)):
+        if not any(map(self._is_large, phis)):
             return
         sums = LoopSums(view, self._base)
         lower: list[Instruction] = []
@@ -178,15 +214,12 @@ class Ranges:
             if (found := sums.of(phi)) is not None:
                 lower += self._bring_down(phi, found)
         self._narrow(rules, lower)
-        drifts = Drifts(function, view, self._base, sums.rounds)
+        drifts = Drifts(function, view, self._base, sums.rounds, numbers)
         for phi in phis:
             if self._is_large(phi) and (drift := drifts.of(phi)) is not None:
-                bounds, numbers = drift
-                lower = [user for number in numbers for user in self._bring_down(number, bounds)]
+                bounds, bounded = drift
+                lower = [user for number in bounded for user in self._bring_down(number, bounds)]
                 self._narrow(rules, lower)
-        for load in loads:
-            if (stored := drifts.loaded(load)) is not None:
-                self._narrow(rules, self._bring_down(load, stored))
 
     def _bring_down(self, instruction: Instruction, bounds: Interval) -> list[Instruction]:
         """Let an instruction have bounds; the users for which that says something new."""

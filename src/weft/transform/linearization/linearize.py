@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from weft.analysis.masks import implies
 from weft.diag.source import SourceSpan
@@ -117,12 +118,17 @@ def _through(graph: RedrawnGraph, masks: BlockMasks, source: int, target: int) -
 
 
 def _select(graph: RedrawnGraph, masks: BlockMasks, phi: Instruction, i: int) -> None:
-    """A φ whose block lost predecessors: at the end of each old one choose by the mask of its edge."""
+    """A φ whose block lost predecessors: at the end of each old one choose by its mask.
+
+    Threads there that do not take the edge from there either come later, over another edge whose source sets what they
+    bring, or not at all. Only where the φ says what those see who do not come, masks of edges count.
+    """
     brought = {graph.number[source]: value for value, source in phi.incoming()}
     nothing = phi.shadow
     if nothing is None:
         # With a mask, which is false along some edge, what counts is the edges along which it may be true.
         nothing = FALSE if FALSE in brought.values() else Poison(phi.type)
+    is_exact = not isinstance(nothing, Poison)
 
     def chosen(source: int, prior: Value) -> Value:
         value = brought[source]
@@ -130,7 +136,10 @@ def _select(graph: RedrawnGraph, masks: BlockMasks, phi: Instruction, i: int) ->
             return prior
         if isinstance(prior, Poison):
             return value
-        return _choose(masks.at_end(source), masks.of_edge(source, i), value, prior, phi.name)
+        mask = masks.of_edge(source, i) if is_exact else masks.of(source)
+        if mask != TRUE and _keeps(graph, value, prior, mask):
+            return value
+        return _choose(masks.at_end(source), mask, value, prior, phi.name)
 
     result = collect_arrivals(graph, i, phi.type, phi.name, nothing, chosen)
     phi.set_shadow(None)
@@ -144,7 +153,38 @@ def _choose(builder: Builder, mask: Value, value: Value, otherwise: Value, name:
         return otherwise
     if value == TRUE and otherwise == FALSE:
         return mask
-    return builder.select(mask, value, otherwise, name=name)
+    if _is_choice(otherwise) and otherwise.operands[1] is value and implies(mask, otherwise.operands[0]):
+        return otherwise
+    while _is_choice(otherwise) and implies(otherwise.operands[0], mask):
+        otherwise = otherwise.operands[2]
+    return value if value is otherwise else builder.select(mask, value, otherwise, name=name)
+
+
+def _keeps(graph: RedrawnGraph, value: Value, prior: Value, mask: Value) -> bool:
+    """Whether a value is `prior` for all threads but those of a mask."""
+    seen: set[Value] = set()
+    work = [value]
+    while work:
+        value = work.pop()
+        if value is prior or value in seen:
+            continue
+        seen.add(value)
+        if _is_choice(value) and implies(value.operands[0], mask):
+            work.append(value.operands[2])
+        elif isinstance(value, Instruction) and value.is_phi and not _is_header(graph, value.block):
+            work += value.operands
+        else:
+            return False
+    return True
+
+
+def _is_header(graph: RedrawnGraph, block: BasicBlock | None) -> bool:
+    """Whether a φ there may have what another value was an iteration ago."""
+    return block is None or graph.loops.headed_by[graph.number[block]] is not None
+
+
+def _is_choice(value: Value) -> TypeGuard[Instruction]:
+    return isinstance(value, Instruction) and value.op == "select"
 
 
 def _freeze_condition(block: BasicBlock, mask: Value) -> None:

@@ -1,8 +1,9 @@
 """Blends of values from both sides of a branch are nested, so that neither side's mask is needed.
 
 Linearization blends what arrives at a join one edge after the other. Of the two sides of a branch on ``c`` in a block
-with mask ``p``, it makes ``(p ∧ ¬c) ? a : (p ∧ c) ? b : z``, which is ``p ? (c ? b : a) : z``. From the innermost
-branch outwards, a chain of ``elif`` becomes a chain of selects by its conditions.
+with mask ``p``, it makes ``(p ∧ ¬c) ? a : (p ∧ c) ? b : z``, which is ``p ? (c ? b : a) : z``; where one side is
+an edge, ``(p ∧ c) ? a : p ? b : z``, which is ``p ? (c ? a : b) : z``. From the innermost branch outwards, a chain of
+``elif`` becomes a chain of selects by its conditions.
 
 Precondition: control-uniform P-LLVM with masks as `linearize` builds them. Postcondition: no chain of two selects is
 such a blend. Preserves the program under FR and OBL: where ``p`` holds, ``c`` has been computed. It is a part of
@@ -28,12 +29,16 @@ def _nest(outer: Instruction) -> bool:
     if not isinstance(inner, Instruction) or inner.op != "select" or inner.users != {outer: 1}:
         return False
     ours, theirs = _conjunction(outer.operands[0]), _conjunction(inner.operands[0])
-    if ours is None or theirs is None or ours[0] is not theirs[0]:
+    if ours is None:
         return False
     mask, condition = ours
     builder = Builder(before=outer)
     builder.total, builder.loc = outer.total, outer.loc
-    if _is_negation(theirs[1], condition):
+    if inner.operands[0] is mask:
+        nested = builder.select(condition, outer.operands[1], inner.operands[1])
+    elif theirs is None or theirs[0] is not mask:
+        return False
+    elif _is_negation(theirs[1], condition):
         nested = builder.select(condition, outer.operands[1], inner.operands[1])
     elif _is_negation(condition, theirs[1]):
         nested = builder.select(theirs[1], inner.operands[1], outer.operands[1])
