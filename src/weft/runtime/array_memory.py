@@ -33,7 +33,7 @@ LARGE = 1 << 31
 """Bytes of arrays in which 32 bits are not enough for all places."""
 
 LONG = 1 << 30
-"""Elements along a dimension of which twice as many are more than 32 bits tell: ``2 * i + 1``, as in trees, may wrap."""
+"""Elements along a dimension of which twice as many are too many for 32 bits: ``2 * i + 1``, as in trees, may wrap."""
 
 
 def has_large_array(args: Iterable[Any]) -> bool:
