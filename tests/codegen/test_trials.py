@@ -328,7 +328,7 @@ def test_random_programs_mean_the_same_both_ways(seed: int, monkeypatch: pytest.
 
     monkeypatch.setattr(trials, "LEAST", 0)
     monkeypatch.setattr(trials, "run_better", both)
-    monkeypatch.setattr(Planner, "may_be_open", lambda planner, order: planner.may_have_both())
+    monkeypatch.setattr(Planner, "may_be_open", lambda planner, order, **_: planner.may_have_both())
     monkeypatch.setattr(kernel_lanes, "open_choice", lambda divergence, isa: OpenChoice(seed % 2 == 1))
     found = 0
     for number in range(6 * seed, 6 * seed + 6):

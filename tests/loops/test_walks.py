@@ -147,6 +147,53 @@ def test_loops(width: int | None, dtype: type):
     np.testing.assert_array_equal(*results)
 
 
+def count_in_boxes(points, lows, highs, queries, reach, counts):
+    for i in prange(counts.size):
+        stack = np.empty(STACK, np.int32)
+        found = 0
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            outside = points.dtype.type(0)
+            for d in range(points.shape[1]):
+                gap = max(lows[node, d] - queries[i, d], queries[i, d] - highs[node, d], points.dtype.type(0))
+                outside += gap * gap
+            if outside <= reach:
+                squared = points.dtype.type(0)
+                for d in range(points.shape[1]):
+                    step = points[node, d] - queries[i, d]
+                    squared += step * step
+                if squared <= reach:
+                    found += 1
+                if 2 * node + 2 < points.shape[0]:
+                    stack[top] = 2 * node + 1
+                    stack[top + 1] = 2 * node + 2
+                    top += 2
+        counts[i] = found
+
+
+@pytest.mark.parametrize(("dimensions", "reach"), [(2, 0.01), (9, 0.5), (40, 3.0)])
+def test_walks_along_rows(dimensions: int, reach: float) -> None:
+    rng = np.random.default_rng(3)
+    points, wanted = rng.random((NODES, dimensions)), rng.random((19, dimensions))
+    lows, highs = points.copy(), points.copy()
+    for node in reversed(range((NODES - 1) // 2)):
+        for child in (2 * node + 1, 2 * node + 2):
+            lows[node] = np.minimum(lows[node], lows[child])
+            highs[node] = np.maximum(highs[node], highs[child])
+    near = ((points[None] - wanted[:, None]) ** 2).sum(axis=2) <= reach
+    for options in ({}, {"width": 4}):
+        counts = np.zeros(19, np.int32)
+        function = weft.jit(**options)(count_in_boxes)
+        # Behind the first call it is known how short rows are.
+        for _ in range(2):
+            function(points, lows, highs, wanted, reach, counts)
+            np.testing.assert_array_equal(counts, near.sum(axis=1))
+    assert 0 < counts.sum() < counts.size * NODES
+
+
 @pytest.mark.parametrize(
     ("kernel", "shape", "grid", "block"),
     [

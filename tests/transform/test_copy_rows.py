@@ -218,6 +218,84 @@ def test_stores_to_other_objects_do_not_matter():
     assert rows.rows and rows.arrays_apart
 
 
+SECOND = f"""left:
+  %r.out = phi i32 [ %r, %inner ]
+  %odd.row = trunc i64 %i to i1
+  br i1 %odd.row, label %enter.too, label %join
+enter.too:
+  br label %inner.too
+inner.too:
+  %k = phi i64 [ {{start}}, %enter.too ], [ %k.next, %body.too ]
+  %q = phi i32 [ %r.out, %enter.too ], [ %q.next, %body.too ]
+  %k.more = icmp {{predicate}} i64 %k, {{bound}}
+  br i1 %k.more, label %body.too, label %left.too
+body.too:
+  %row.too = mul nsw i64 %t, {ROW}
+  %first.too = getelementptr i8, ptr %rows, i64 %row.too
+  %at.too = getelementptr i8, ptr %first.too, i64 %k
+  %e.too = load i8, ptr %at.too
+  %q.odd = mul i32 %q, 17
+  %e.wide = zext i8 %e.too to i32
+  %q.next = add i32 %q.odd, %e.wide
+  %k.next = add nsw i64 %k, {{step}}
+  br label %inner.too
+left.too:
+  %q.out = phi i32 [ %q, %inner.too ]
+  br label %join
+join:
+  %r.all = phi i32 [ %r.out, %left ], [ %q.out, %left.too ]
+  br label %outer.latch
+"""
+"""Behind the loop along the row, in some iterations, another one along it::
+
+    left ─▶ enter.too ─▶ inner.too ⇄ body.too
+      ╲                      ▼
+       ╲▶ join ◀──────── left.too
+           ▼
+       outer.latch
+"""
+
+
+def with_second(text: str, **parts: str) -> str:
+    """A nest with the second loop."""
+    old = "left:\n  %r.out = phi i32 [ %r, %inner ]\n  br label %outer.latch\n"
+    assert old in text
+    second = SECOND.format(**{name: parts[name] for name in ("start", "predicate", "bound", "step")})
+    return text.replace("[ %r.out, %left ]", "[ %r.all, %join ]").replace(old, second)
+
+
+def second_reads_copy(text: str) -> bool:
+    (row,) = found(read_module(text).functions["k"]).rows
+    return len(row.reads) == 2
+
+
+def test_a_loop_behind_reads_the_copy_too():
+    assert second_reads_copy(with_second(NEST.format(**PLAIN), **PLAIN))
+    tested = {**PLAIN, "bound": "%n"}
+    assert second_reads_copy(with_second(NEST.format(**tested), **tested))
+
+
+@pytest.mark.parametrize("other", [{"start": "1"}, {"bound": "9"}, {"step": "2"}, {"predicate": "sle"}])
+def test_a_loop_behind_with_other_iterations_does_not(other: dict[str, str]):
+    text = with_second(NEST.format(**PLAIN), **{**PLAIN, **other})
+    rows = found(read_module(text).functions["k"]).rows
+    assert [len(row.reads) for row in rows] == [1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%row.too = mul nsw i64 %t, 12", "%row.too = mul nsw i64 %t, 11"),
+        ("getelementptr i8, ptr %first.too", "getelementptr i16, ptr %first.too"),
+        ("ptr %first.too, i64 %k", "ptr %first.too, i64 %t"),
+    ],
+)
+def test_another_row_is_not_read_from_the_copy(old: str, new: str):
+    text = with_second(NEST.format(**PLAIN), **PLAIN)
+    assert old in text
+    assert not second_reads_copy(text.replace(old, new))
+
+
 @given(
     start=st.integers(-3, 12),
     bound=st.sampled_from(["%n", "%n", "%short", "-2", "0", "9", "10", "12"]),
@@ -227,9 +305,10 @@ def test_stores_to_other_objects_do_not_matter():
     n=st.integers(-4, 13),
     room=st.sampled_from([1 << 14, 40 * WIDTH, 9 * WIDTH]),
     active=st.integers(0, (1 << WIDTH) - 1),
+    behind=st.booleans(),
 )
 def test_what_threads_compute_is_the_same(
-    start: int, bound: str, step: int, twice: bool, m: int, n: int, room: int, active: int
+    start: int, bound: str, step: int, twice: bool, m: int, n: int, room: int, active: int, behind: bool
 ):
     end = {"%n": n, "%short": 11}.get(bound) or int(bound.strip("%n") or 0)
     places = range(start, end, step)
@@ -242,6 +321,8 @@ def test_what_threads_compute_is_the_same(
         text["body"] = LOAD.replace("  br", "  %other = load i8, ptr %at\n  %both = mul i8 %e, %other\n  br")
         text["value"] = "%both"
     nest = NEST.format(**text)
+    if behind:
+        nest = with_second(nest, **text)
     if bound == "%short":
         nest = nest.replace("entry:\n", "entry:\n  %short = and i64 %n, 11\n")
     module = read_module(nest)

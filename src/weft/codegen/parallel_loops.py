@@ -207,19 +207,19 @@ def plan_loop(
     obstacle = why_not_vectorized(body)
     if obstacle is not None:
         return LoopPlan(WidthChoice(1, ""), obstacle)
-    walk = choose_walk(unit, runner) if width is None else None
-    if walk is not None and walk.width > 1:
+    walk = choose_walk(unit, runner, both_ways=both_ways) if width is None else None
+    if walk is not None and walk.choice.width > 1:
         runner.run((NARROWING,), unit)
         return LoopPlan(
-            walk,
+            walk.choice,
             narrowed=unit.summary.narrowed,
             small=unit.summary.small,
-            open_choice=OpenChoice(alone_first=False) if both_ways else None,
+            open_choice=walk.both_ways,
         )
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     if walk is not None:
-        return LoopPlan(walk)
+        return LoopPlan(walk.choice)
     chosen: OpenChoice | None = None
     if width is None and may_be_alone(unit.divergence, in_loop=True):
         narrow = _narrowed(module, body, lanes, isa)

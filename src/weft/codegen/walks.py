@@ -3,17 +3,20 @@
 A lane group visits what any of its threads visits. How much of that is the same for threads that are neighbours is a
 matter of the data: among queries in the order of a space-filling curve most, among queries in random order little below
 the first levels. The model takes the number of visits to grow with a power of the number of threads that is between.
-Where that is no gain against threads one after the other, these have the stacks. Lane groups are a register wide: of
-more threads, fewer have the same way.
+Where that is no gain against threads one after the other, these have the stacks. Code for both may be there
+(`weft.codegen.trials`): then they walk together unless that is no gain even where nearly all visits are the same, and
+groups are as wide as is best there. They are one register or two: of more threads, fewer have the same way.
 """
 
 from __future__ import annotations
+
+from msgspec import Struct
 
 from weft.analysis.loops.traversals import traversals
 from weft.analysis.shapes import Shape
 from weft.codegen.lane_passes import NARROWING, SHARED_STACKS
 from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.width import MAX_WIDTH, WidthChoice
+from weft.codegen.width import MAX_WIDTH, OpenChoice, WidthChoice
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.one_thread import cycles_alone
@@ -21,14 +24,32 @@ from weft.ir import Value
 from weft.ir.clone import clone_function
 from weft.passes.runner import Runner
 
+NEARLY_ALL = 0.35
+"""The power of the number of threads by which visits grow among neighbours that want nearly the same."""
+
 LEAST = 4
 """Fewer threads gain too little by what is the same for all of them."""
 
 
-def choose_walk(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
-    """The width at which threads walk together, 1 where they are better off by themselves; None where none could.
+class Walk(Struct, frozen=True):
+    """How threads walk by stacks.
 
-    The unit's function, in lanes of any width, stays as it is.
+    Parameters
+    ----------
+    choice
+        The width at which they walk together, 1 where they are better off by themselves.
+    both_ways
+        Which of both code is expected to be faster, if there is to be code for both.
+    """
+
+    choice: WidthChoice
+    both_ways: OpenChoice | None = None
+
+
+def choose_walk(unit: LaneUnit, runner: Runner, *, both_ways: bool) -> Walk | None:
+    """Choose how threads walk by stacks; None where none could walk together.
+
+    With `both_ways`, there may be code for both. The unit's function, in lanes of any width, stays as it is.
     """
     if not any(unit.divergence.is_divergent_branch(t.header) for t in traversals(unit.function)):
         return None
@@ -42,24 +63,29 @@ def choose_walk(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     }
     walk = LaneUnit(module, trial, unit.lanes, shapes, unit.isa, switches=unit.switches)
     runner.watched_by().run((NARROWING, SHARED_STACKS), walk)
-    choice = _choose(unit, walk) if walk.summary.together else None
+    choice = _choose(unit, walk, both_ways) if walk.summary.together else None
     for name in [n for n in module.functions if n not in before]:
         del module.functions[name]
     return choice
 
 
-def _choose(unit: LaneUnit, walk: LaneUnit) -> WidthChoice:
+def _choose(unit: LaneUnit, walk: LaneUnit, both_ways: bool) -> Walk:
     isa = unit.isa
     model = WidthModel(walk.divergence, isa)
     bits = model.dominant_bits()
-    width = max(LEAST, min(MAX_WIDTH, isa.lanes(bits)))
-    alone = cycles_alone(unit.divergence, isa)
-    together = model.cycles_of_thread(width) * width ** constants_of(isa).visits_apart
-    if together >= alone:
+    alone, apart = cycles_alone(unit.divergence, isa), constants_of(isa).visits_apart
+    power = NEARLY_ALL if both_ways else apart
+    register = max(LEAST, min(MAX_WIDTH, isa.lanes(bits)))
+    widths = [w for w in (register, 2 * register) if w <= MAX_WIDTH]
+    visits = {w: model.cycles_of_thread(w) for w in widths}
+    width = min(widths, key=lambda w: visits[w] * w**power)
+    together = visits[width] * width**apart
+    alone_first = together >= alone
+    if alone_first and not (both_ways and visits[width] * width**power < alone):
         share = 100 * alone / together
-        return WidthChoice(
-            1, f"which takes about {share:.0f} % of the time of {width} lanes that walk together"
+        return Walk(
+            WidthChoice(1, f"which takes about {share:.0f} % of the time of {width} lanes that walk together")
         )
-    registers = -(-width * bits // isa.vector_bits)
-    many = f"{registers} registers" if registers > 1 else "a register"
-    return WidthChoice(width, f"{many} of {bits}-bit values, which walk together", bits)
+    many = f"{width // register} registers" if width > register else "a register"
+    choice = WidthChoice(width, f"{many} of {bits}-bit values, which walk together", bits)
+    return Walk(choice, OpenChoice(alone_first) if both_ways else None)

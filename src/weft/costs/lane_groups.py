@@ -68,7 +68,7 @@ class WidthModel:
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
         self._rows = reread_rows(divergence)
-        self._copied = _with_addresses(load for row in self._rows.rows for load in row.loads)
+        self._copied = _with_addresses(load for row in self._rows.rows for load in row.reads)
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
 
@@ -100,7 +100,7 @@ class WidthModel:
             load: memory_cost("load", "contiguous", 8 * self._layout.size(load.type), width, self._isa).cycles
             for row in self._rows.fitting(constants.row_copies, width)
             if not row.is_tested
-            for load in row.loads
+            for load in row.reads
         }
         recurrences = self._recurrences(constants.miss_latency if latency is None else latency)
         total: dict[Loop | None, float] = {}

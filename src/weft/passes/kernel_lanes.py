@@ -12,10 +12,10 @@ from weft.codegen.dimension import analyze_along
 from weft.codegen.lane_passes import NARROWING
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.remarks import remark_rows
-from weft.codegen.walks import choose_walk
+from weft.codegen.walks import Walk, choose_walk
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
+from weft.codegen.width import WidthChoice, choose_width, one_register, open_choice
 from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
 from weft.ir import Function
@@ -120,18 +120,19 @@ def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
         return False
     walk = _walk(unit)
     if walk is not None:
-        return walk.width == 1
+        return walk.choice.width == 1
     return choose_width(_narrowed(unit, lanes), unit.spec.isa).width == 1
 
 
 def _keep_alone(unit: KernelUnit) -> bool:
-    if not unit.planner.may_be_open(unit.order):
+    if not unit.planner.may_be_open(unit.order, walks=True):
         return False
-    lanes, walk = LaneSpace((unit.planner.analyzed_width(),)), _walk(unit)
-    if walk is None:
+    walk = _walk(unit)
+    if walk is not None:
+        unit.open_choice = walk.both_ways
+    elif unit.planner.may_be_open(unit.order):
+        lanes = LaneSpace((unit.planner.analyzed_width(),))
         unit.open_choice = open_choice(_narrowed(unit, lanes), unit.spec.isa)
-    elif walk.width > 1:
-        unit.open_choice = OpenChoice(alone_first=False)
     if unit.open_choice is None:
         return False
     unit.alone = clone_function(unit.function, f"{unit.name}.alone").name
@@ -143,8 +144,8 @@ def _keep_alone(unit: KernelUnit) -> bool:
     return True
 
 
-def _walk(unit: KernelUnit) -> WidthChoice | None:
-    """In how many lanes threads walk by stacks, if they do; looked at once, as it takes a copy."""
+def _walk(unit: KernelUnit) -> Walk | None:
+    """How threads walk by stacks, if they do; looked at once, as it takes a copy."""
     if unit.walking is not None:
         return unit.walking[0]
     dimension, lanes = unit.order.dimension, LaneSpace((one_register(unit.spec.isa),))
@@ -152,12 +153,18 @@ def _walk(unit: KernelUnit) -> WidthChoice | None:
         unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
         switches=unit.options.switches, known=unit.along(dimension, lanes.width),
     )  # fmt: skip
-    unit.walking = (choose_walk(part, unit.runner),)
+    may = unit.planner.may_be_open(unit.order, walks=True)
+    unit.walking = (choose_walk(part, unit.runner, both_ways=may),)
     return unit.walking[0]
 
 
+def _walking(unit: KernelUnit) -> WidthChoice | None:
+    walk = _walk(unit)
+    return walk.choice if walk is not None else None
+
+
 def _plan_lanes(unit: KernelUnit) -> bool:
-    unit.plan = unit.planner.plan(unit.order, lambda: _walk(unit))
+    unit.plan = unit.planner.plan(unit.order, lambda: _walking(unit))
     if unit.order.in_lanes and unit.plan.width == 1:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")

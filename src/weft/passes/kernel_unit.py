@@ -12,8 +12,9 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.group_program import GroupProgram
 from weft.codegen.lane_groups import ThreadKernel
 from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.walks import Walk
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import OpenChoice, WidthChoice
+from weft.codegen.width import OpenChoice
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.intrinsics import asks_for_lanes
@@ -65,7 +66,7 @@ class KernelUnit(Struct):
     narrow
         Its divergence once numbers are narrowed, if that was looked at before.
     walking
-        In how many lanes its threads walk by stacks, None if they do not, once that was looked at.
+        How its threads walk by stacks, None if they do not, once that was looked at.
     open_choice
         That there is to be code in lanes and code for threads one by one.
     alone, alone_rows
@@ -111,7 +112,7 @@ class KernelUnit(Struct):
     walk: GridWalk | None = None
     rows: Rows | None = None
     narrow: Divergence | None = None
-    walking: tuple[WidthChoice | None] | None = None
+    walking: tuple[Walk | None] | None = None
     open_choice: OpenChoice | None = None
     alone: str = ""
     alone_rows: Rows | None = None

@@ -232,12 +232,17 @@ class Planner(Struct, frozen=True):
         alone = choice.width == 1 and not self.walks
         return LanePlan(order, choice, in_rows=not alone and not in_rounds and not order.linear)
 
-    def may_be_open(self, order: LaneOrder) -> bool:
-        """Whether code for lane groups of this order or for threads one by one may be better, as far as is known."""
+    def may_be_open(self, order: LaneOrder, *, walks: bool = False) -> bool:
+        """Whether code for lane groups of this order or for threads one by one may be better, as far as is known.
+
+        It may be where threads walk by stacks, `walks`, else where they look places up.
+        """
         if self.options.width is not None or not self.may_have_both():
             return False
         if find_merge(self.kernel, order.dimension) is None:
             return False
+        if walks:
+            return True
         divergence = self.analyses(order.dimension, one_register(self.isa))
         return may_be_alone(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
 

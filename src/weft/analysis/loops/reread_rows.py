@@ -7,7 +7,8 @@
 An inner loop counts along such a row. Its address depends on the counter of that loop, and else on what the outer loop
 does not change; all runs of the inner loop have the same iterations, each of which loads the element; nothing in the
 outer loop stores to what the row is in. So the first run reads all that later ones read, and what it reads can be kept
-(`weft.transform.loops.copy_rows`): no element is loaded that the program does not load.
+(`weft.transform.loops.copy_rows`): no element is loaded that the program does not load. Loops behind that one, in the
+same iteration of the outer loop, may read the row from the copy, too, whether or not each iteration runs them.
 
 Facts are about a function without predicates, shadows and guards, in canonical form.
 """
@@ -28,7 +29,7 @@ from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Places
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock, Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable, may_not_return
 
 LEAST_LENGTH = 9
@@ -42,6 +43,9 @@ LARGEST_LENGTH = 1 << 14
 
 LEAST_RUNS = 4
 """Of the inner loop: copying is a load and a store an element."""
+
+DEEPEST = 8
+"""Steps in which addresses are computed that are compared."""
 
 NEAR = 8
 """Elements between neighbours up to which lanes are served by wide accesses and shuffles."""
@@ -62,6 +66,8 @@ class RereadRow(Struct, frozen=True):
         Iterations of the inner loop, at most.
     is_tested
         Whether that is only so where it is asked before the inner loop: the program does not say how many they are.
+    behind
+        Loops behind it with the same iterations, and their loads from the same addresses.
     """
 
     loads: tuple[Instruction, ...]
@@ -69,6 +75,12 @@ class RereadRow(Struct, frozen=True):
     outer: BasicBlock
     length: int
     is_tested: bool = False
+    behind: tuple[tuple[CountedLoop, tuple[Instruction, ...]], ...] = ()
+
+    @property
+    def reads(self) -> tuple[Instruction, ...]:
+        """All loads that read the copy."""
+        return (*self.loads, *(load for _, loads in self.behind for load in loads))
 
     @property
     def element(self) -> int:
@@ -133,10 +145,18 @@ class _Search:
         self._kills = Kills(Places(self._layout), facts.objects, facts.ranges.of, promise)
         self._dominators: DominatorTree = dominator_tree(facts.view.cfg)
 
-    def run(self) -> Iterator[RereadRow]:
-        for loop in _nests(self._divergence):
-            counted = counted_loop(self._view, loop)
-            if isinstance(counted, str) or any(may_not_return(i) for b in counted.blocks for i in b):
+    def run(self) -> list[RereadRow]:
+        nests = [(loop, counted_loop(self._view, loop)) for loop in _nests(self._divergence)]
+        counting = [(loop, counted) for loop, counted in nests if not isinstance(counted, str)]
+        found: list[RereadRow] = []
+        for row in self._rows(counting):
+            if not any(row.loads[0] in loads for known in found for _, loads in known.behind):
+                found.append(replace(row, behind=tuple(self._behind(row, counting))))
+        return found
+
+    def _rows(self, counting: list[tuple[Loop, CountedLoop]]) -> Iterator[RereadRow]:
+        for loop, counted in counting:
+            if any(may_not_return(i) for b in counted.blocks for i in b):
                 continue
             length = self._length(counted)
             if (length is None and not self._may_be_tested(counted)) or (
@@ -152,6 +172,32 @@ class _Search:
                 if outer is not None and len({load.type for load in same}) == 1:
                     header = self._view.blocks[outer.header]
                     yield RereadRow(tuple(same), counted, header, length or 0, length is None)
+
+    def _behind(
+        self, row: RereadRow, counting: list[tuple[Loop, CountedLoop]]
+    ) -> Iterator[tuple[CountedLoop, tuple[Instruction, ...]]]:
+        """The loops behind the one along a row, in the same iteration, that read the row, too."""
+        index, first = self._view.index, row.inner
+        for loop, counted in counting:
+            around = {self._view.blocks[outer.header] for outer in loop.ancestors()}
+            if counted.header is first.header or row.outer not in around:
+                continue
+            if not self._dominators.dominates(index[first.header], index[counted.preheader]):
+                continue
+            if not _have_same_iterations(first, counted) or (
+                row.is_tested and not self._may_be_tested(counted)
+            ):
+                continue
+            counters = first.counter.phi, counted.counter.phi
+            loads = tuple(
+                i
+                for b in counted.blocks
+                for i in b.instructions
+                if i.op == "load" and i.is_plain_access and i.type == row.loads[0].type
+                if _is_same(row.loads[0].pointer, i.pointer, counters)
+            )
+            if loads:
+                yield counted, loads
 
     def _length(self, loop: CountedLoop) -> int | None:
         """How many iterations a loop has at most; None where nobody knows."""
@@ -230,6 +276,26 @@ class _Search:
         return self._kills.changes(instruction, place) or (
             instruction.op in ("atomicrmw", "cmpxchg") or bool(instruction.attrs.get("volatile"))
         )
+
+
+def _have_same_iterations(a: CountedLoop, b: CountedLoop) -> bool:
+    """Whether two loops count the same numbers, as is seen where both begin and end alike."""
+    same = (a.predicate, a.tests_next, a.top_tested, a.counter.step, a.counter.start, a.bound)
+    return same == (b.predicate, b.tests_next, b.top_tested, b.counter.step, b.counter.start, b.bound)
+
+
+def _is_same(a: Value, b: Value, counters: tuple[Value, Value], depth: int = DEEPEST) -> bool:
+    """Whether two values are computed alike, one from the first counter and the other from the second."""
+    if a is counters[0] or b is counters[1]:
+        return a is counters[0] and b is counters[1]
+    if a is b or (isinstance(a, ConstInt) and a == b):
+        return True
+    if not isinstance(a, Instruction) or not isinstance(b, Instruction) or not depth or a.is_phi:
+        return False
+    if a.op != b.op or a.type != b.type or a.attrs != b.attrs or not is_speculatable(a):
+        return False
+    pairs = zip(a.operands, b.operands, strict=False)
+    return len(a.operands) == len(b.operands) and all(_is_same(x, y, counters, depth - 1) for x, y in pairs)
 
 
 def _depends_on(value: Value, counter: Instruction, inside: set[BasicBlock]) -> bool:

@@ -99,7 +99,7 @@ def goes_to_shared(pointer: Value) -> bool:
 def are_apart(a: Value, b: Value) -> bool:
     """Whether two pointers, not derived from others, lead to different objects.
 
-    No argument leads into a new block. What one argument owns, no other leads to while the function runs.
+    No argument leads into what the function makes itself. What one argument owns, no other leads to while it runs.
     """
     if a is b or is_same_object(a, b):
         return False
@@ -107,7 +107,14 @@ def are_apart(a: Value, b: Value) -> bool:
         return True
     if isinstance(a, Argument) and isinstance(b, Argument):
         return is_identified(a) or is_identified(b)
-    return (is_allocation(a) and isinstance(b, Argument)) or (is_allocation(b) and isinstance(a, Argument))
+    return (_is_own(a) and isinstance(b, Argument)) or (_is_own(b) and isinstance(a, Argument))
+
+
+def _is_own(pointer: Value) -> bool:
+    """Whether it leads into an object that a thread that runs the function has made there."""
+    if not isinstance(pointer, Instruction):
+        return False
+    return pointer.op == "alloca" or is_allocation(pointer) or pointer.callee_name == FIRST
 
 
 def alias(a: Location, a_bytes: int, b: Location, b_bytes: int) -> Alias:

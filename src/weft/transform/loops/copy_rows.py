@@ -40,13 +40,15 @@ def copy_rows(function: Function, rows: Sequence[RereadRow]) -> None:
     together: dict[tuple[BasicBlock, BasicBlock], list[RereadRow]] = {}
     for row in rows:
         together.setdefault((row.inner.header, row.outer), []).append(row)
-    tested: dict[BasicBlock, RereadRow] = {}
-    for row in sorted(rows, key=lambda row: -row.length):
-        if row.is_tested:
-            tested[row.inner.header] = row
-    # The least room there is for a row of the loop.
-    for row in tested.values():
-        _ask_for_room(function, row)
+    tested = [row for row in rows if row.is_tested]
+    # The least room there is for a row: loops that read the copy of one before must ask for no more than that one.
+    room = min((row.length for row in tested), default=0)
+    asked: set[BasicBlock] = set()
+    for row in tested:
+        for loop, loads in ((row.inner, row.loads), *row.behind):
+            if loop.header not in asked:
+                asked.add(loop.header)
+                _ask_for_room(function, loop, room, loads[0])
     # A loop along rows may have several outer loops: what is put before it later goes on from what was before.
     for same in together.values():
         _copy(function, same)
@@ -55,16 +57,16 @@ def copy_rows(function: Function, rows: Sequence[RereadRow]) -> None:
     close_loops(function)
 
 
-def _ask_for_room(function: Function, row: RereadRow) -> None:
+def _ask_for_room(function: Function, counted: CountedLoop, room: int, load: Instruction) -> None:
     """Let a loop read copies where they have room for all of its iterations, and a copy of the loop run elsewhere."""
     view = cfg_of(function)
-    header = view.index[row.inner.header]
+    header = view.index[counted.header]
     loop = loop_forest(view.cfg).innermost[header]
     assert loop is not None and loop.header == header
 
     def has_room(build: Builder) -> Value:
-        build.loc = row.loads[0].loc
-        return build.icmp("ule", build_iterations(row.inner, build), const_int(row.length))
+        build.loc = load.loc
+        return build.icmp("ule", build_iterations(counted, build), const_int(room))
 
     version_loop(function, view, loop, has_room)
 
@@ -112,15 +114,16 @@ def _copy(function: Function, rows: Sequence[RereadRow]) -> None:
     build.at_end(behind)
     build.br(inner.header)
     inner.header.replace_phi_source(before, behind)
-    own = _iteration(inner, behind)
     for row, room in zip(rows, places, strict=True):
         array = ArrayType(row.loads[0].type, row.length)
-        for load in row.loads:
-            here = Builder(before=load)
-            here.loc = load.loc
-            place = here.gep(array, room, (const_int(0), own), ("inbounds",))
-            load.replace_all_uses(here.load(load.type, place, name=load.name))
-            load.erase()
+        for loop, loads in ((inner, row.loads), *row.behind):
+            own = _iteration(loop)
+            for load in loads:
+                here = Builder(before=load)
+                here.loc = load.loc
+                place = here.gep(array, room, (const_int(0), own), ("inbounds",))
+                load.replace_all_uses(here.load(load.type, place, name=load.name))
+                load.erase()
 
 
 def _has_copy(outer: BasicBlock, before: BasicBlock) -> Instruction:
@@ -173,8 +176,9 @@ def _counter_at(build: Builder, loop: CountedLoop, number: Value) -> Value:
     return build.binary("add", counter.start, number)
 
 
-def _iteration(loop: CountedLoop, before: BasicBlock) -> Value:
+def _iteration(loop: CountedLoop) -> Value:
     """The number of the iteration that a loop is in, from 0."""
+    (before,) = (b for b in loop.header.predecessors if b is not loop.latch)
     counter = loop.counter
     starts_at_zero = isinstance(counter.start, ConstInt) and counter.start.value == 0
     if starts_at_zero and counter.step == 1 and counter.type == I64:
