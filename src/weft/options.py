@@ -129,5 +129,11 @@ class Timings(Struct):
 
 
 def checking() -> bool:
-    """Whether ``WEFT_CHECK`` asks for every stage to be verified, kept and run."""
+    """Whether ``WEFT_CHECK`` asks for every stage to be verified and kept, and for all or some of them to be run."""
     return os.environ.get("WEFT_CHECK", "0") not in ("", "0")
+
+
+def check_step() -> int:
+    """Every how many stages one is run, as ``WEFT_CHECK`` says: 1 for all of them."""
+    asked = os.environ.get("WEFT_CHECK", "1")
+    return max(1, int(asked)) if asked.isdecimal() else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.check.budget import MAX_CALL_STEPS, MAX_FUNCTION_STEPS, Budget, TooLong
@@ -13,7 +13,9 @@ from weft.check.compare import slack_of
 from weft.check.inputs import LaunchInputs
 from weft.check.iterations import IterationRaces
 from weft.check.order import order_dependence
+from weft.check.sampling import run_sampled
 from weft.diag.errors import MiscompilationError, WeftError
+from weft.options import check_step
 from weft.runtime.results import Description
 
 if TYPE_CHECKING:
@@ -127,11 +129,15 @@ class CheckedEntry:
         return order_dependence(self._programs()[1].program.module) if lowered.parallel else None
 
     def _interpret(self, inputs: LaunchInputs) -> CallOutcome | None:
-        """What the call does, by all stages alike; None when that cannot be said."""
+        """What the call does, by all stages alike that are run; None when that cannot be said."""
+        return run_sampled(self._programs(), check_step(), lambda stages: self._run(stages, inputs))
+
+    def _run(self, stages: Sequence[CallProgram], inputs: LaunchInputs) -> CallOutcome | None:
+        self.checked = []
         wanted: CallOutcome | None = None
         reorders = False
         before: CallProgram | None = None
-        for stage in self._programs():
+        for stage in stages:
             if before is not None and stage.repeats(before):
                 self.checked.append(stage.stage.name)
                 continue

@@ -12,10 +12,11 @@ from weft.check.compare import first_difference
 from weft.check.inputs import Content, LaunchInputs, Workspace, spanned_bytes
 from weft.check.order import order_dependence
 from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
+from weft.check.sampling import run_sampled
 from weft.diag.errors import MiscompilationError, WeftError
 from weft.frontend.python.types import KernelType
 from weft.interp.sanitizer.sanitizer import find
-from weft.options import CompileOptions
+from weft.options import CompileOptions, check_step
 from weft.passes.lower_kernel import LoweredKernel
 from weft.runtime.launch import Launcher
 from weft.runtime.row_numbers import Restriction
@@ -118,12 +119,21 @@ class CheckedLauncher:
         return order_dependence(self._stages[1].program.module)
 
     def _interpret(self, inputs: LaunchInputs, shape: LaunchShape) -> list[Content] | None:
-        """What memory holds after the launch, by all stages alike; None when that cannot be said."""
+        """What memory holds after the launch, by all stages alike that are run; None when that cannot be said."""
+        used = [
+            stage
+            for stage in self._stages
+            if stage.stage.changed in [r.function for r in stage.runnables_used(shape)]
+        ]
+        return run_sampled(used, check_step(), lambda stages: self._run(stages, inputs, shape))
+
+    def _run(
+        self, stages: Sequence[StageProgram], inputs: LaunchInputs, shape: LaunchShape
+    ) -> list[Content] | None:
+        self.checked = []
         wanted: list[Content] | None = None
         before: StageProgram | None = None
-        for stage in self._stages:
-            if stage.stage.changed not in [r.function for r in stage.runnables_used(shape)]:
-                continue
+        for stage in stages:
             name = stage.stage.name
             if before is not None and stage.repeats(before):
                 self.checked.append(name)
