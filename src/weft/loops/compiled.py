@@ -121,6 +121,7 @@ class CompiledFunction:
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
         self.row_numbers = restored(metadata["row_numbers"])
+        self._extents: list[int] = metadata["extents"]
         files = files_of(function, *callees_of(types)) if metadata["errors"] else ()
         self._errors = [
             [kind, message, restore_file(file, files), *place]
@@ -138,7 +139,7 @@ class CompiledFunction:
             self._called_by = metadata["entry"], result
             self.record = self.record_for(types)
             if self.row_numbers:
-                self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents()])
+                self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents])
 
     def record_for(self, types: Sequence[KernelType]) -> Record | None:
         """What machine code calls it by with arguments of these types, which make the slots of its own.
@@ -147,7 +148,7 @@ class CompiledFunction:
         """
         only = restrictions(self.options.known, self.row_numbers)
         if self.options.small_arrays:
-            only += [(n, 0, LONG - 1) for n in self._extents()]
+            only += [(n, 0, LONG - 1) for n in self._extents]
         return self._record_for(types, only)
 
     def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:
@@ -167,19 +168,12 @@ class CompiledFunction:
             return None
         return self._code.address(self._called_by[0])
 
-    def _extents(self) -> list[int]:
-        """The slots that extents of arrays are in."""
-        from weft.frontend.python.components import parameter_components
-
-        components = [c for type in _flat(self.types) for c in parameter_components(type)]
-        return [at for at, component in enumerate(components) if component.role == "extent"]
-
     def known_numbers(self, args: Sequence[Any]) -> Known:
         """What code for such arguments may know, if it is worth it to make some."""
         if not self.row_numbers:
             return ()
         slots = self._packer.pack(args, checked=True)
-        if all(slots[n] <= FEW for n in self._extents()):
+        if all(slots[n] <= FEW for n in self._extents):
             return ()
         return numbers_of(self.row_numbers, slots)
 
@@ -194,6 +188,7 @@ class CompiledFunction:
             "heap": lowered.heap,
             "prints": PRINT_SYMBOL in lowered.text,
             "row_numbers": list(lowered.row_numbers),
+            "extents": _slots_of_extents(self.types),
             "result": self._results.description,
             "errors": [
                 [kind, message, store_file(file, files), *place]
@@ -324,6 +319,14 @@ class CompiledFunction:
         from weft.loops.build import assembly
 
         return assembly(self.lowered())
+
+
+def _slots_of_extents(types: Sequence[KernelType]) -> list[int]:
+    """The slots that extents of arrays are in."""
+    from weft.frontend.python.components import parameter_components
+
+    components = [c for type in _flat(types) for c in parameter_components(type)]
+    return [at for at, component in enumerate(components) if component.role == "extent"]
 
 
 def _flat(types: Sequence[KernelType]) -> Iterator[KernelType]:
