@@ -19,6 +19,7 @@ OPTIONAL_PASSES = {
             "both ways",
             "butterflies",
             "conditions",
+            "counts ahead",
             "fills",
             "front versions",
             "full groups",

@@ -15,6 +15,7 @@ from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
     CHOICES,
+    COUNTS_AHEAD,
     GROUP_ATOMICS,
     INVARIANTS,
     KNOWN_NUMBERS,
@@ -47,6 +48,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     INVARIANTS,
     SINGLE_LANE,
     CHOICES,
+    COUNTS_AHEAD,
     GROUP_ATOMICS,
 )
 """Passes that run on a module by itself."""

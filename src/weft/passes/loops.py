@@ -37,7 +37,15 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
 from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside
 from weft.passes.promised_nests import prove_promised_nests
-from weft.passes.scalar import CANONICAL, CHOICES, INVARIANTS, KNOWN_NUMBERS, MEETING_STORES, SINGLE_LANE
+from weft.passes.scalar import (
+    CANONICAL,
+    CHOICES,
+    COUNTS_AHEAD,
+    INVARIANTS,
+    KNOWN_NUMBERS,
+    MEETING_STORES,
+    SINGLE_LANE,
+)
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
@@ -296,6 +304,7 @@ LOOPS = PassList(
         IN_LANES,
         SINGLE_LANE,
         CHOICES,
+        COUNTS_AHEAD,
         ENTRY,
     ),
 )

@@ -15,6 +15,7 @@ from weft.target.passes import optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.meeting_stores import merge_meeting_stores
@@ -102,6 +103,10 @@ def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
 
+def _count_ahead(unit: ScalarUnit) -> bool:
+    return sum(map(count_ahead, unit.module.definitions())) > 0
+
+
 CANONICAL: Pass[ScalarUnit] = Pass(
     "canonical",
     "LLVM's named scalar passes: SSA, simple loops, nothing duplicated",
@@ -156,6 +161,13 @@ CHOICES: Pass[ScalarUnit] = Pass(
     "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
     _flag_choices,
     Meaning.SCALAR,
+)
+COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
+    "counts ahead",
+    "short loops in order whose bounds are computed count to what is known before them, so that LLVM unrolls them",
+    _count_ahead,
+    Meaning.SCALAR,
+    optional=True,
 )
 GROUP_ATOMICS: Pass[ScalarUnit] = Pass(
     "group atomics",
