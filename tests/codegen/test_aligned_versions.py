@@ -85,12 +85,13 @@ def rotated(a, out, w):
     out[t] = near[63 - t] + a[t // w]
 
 
-def test_nothing_is_copied_where_threads_wait_for_each_other() -> None:
+@pytest.mark.parametrize("w", [1, 5, 16, 32, 64])
+def test_what_lies_between_barriers_has_a_version(w: int) -> None:
     a, out, t = np.arange(100), np.zeros(64, np.int64), np.arange(64)
     kernel = cuda.jit(rotated)
-    kernel[1, 64](a, out, 16)
-    np.testing.assert_array_equal(out, a[(63 - t) % 16] + a[t // 16])
-    assert not any("has a version" in r.message for r in kernel.remarks)
+    kernel[1, 64](a, out, w)
+    np.testing.assert_array_equal(out, a[(63 - t) % w] + a[t // w])
+    assert any("has a version" in r.message for r in kernel.remarks)
 
 
 def both(a, out, w):

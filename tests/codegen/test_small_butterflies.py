@@ -17,6 +17,10 @@ LOWER = {
     "remainder": "%k = urem i32 %t32, %u\n  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k",
     "signed": "%k = srem i32 %t32, %u\n  %two = shl nsw i32 %t32, 1\n  %low = sub nsw i32 %two, %k",
     "quotient": "%q = udiv i32 %t32, %u\n  %r = mul i32 %q, %u\n  %low = add i32 %t32, %r",
+    "more bits than numbers have": (
+        "%c = trunc nuw nsw i64 %tid to i32\n  %m = add i32 %u, 1023\n  %k = and i32 %c, %m\n"
+        "  %two = shl i32 %c, 1\n  %low = sub i32 %two, %k"
+    ),
     "harmless": (
         "%none = icmp eq i32 %u, 0\n  %d = select i1 %none, i32 1, i32 %u\n  %k = urem i32 %t32, %d\n"
         "  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k"
@@ -63,10 +67,11 @@ def test_kernels_agree_with_the_interpreter(lower: str, stores: str) -> None:
     agree(stage(lower, stores), width, isa, [*DISTANCES, Launch(45, u=2), Launch(45, u=8)])
 
 
+@pytest.mark.parametrize("lower", ["mask", "more bits than numbers have"])
 @pytest.mark.parametrize("stores", [ALWAYS, SWAPPED], ids=["always", "swapped"])
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
-def test_no_lane_is_accessed_by_itself(isa, stores: str) -> None:
-    text = widened(stage("mask", stores), 8, isa)
+def test_no_lane_is_accessed_by_itself(isa, stores: str, lower: str) -> None:
+    text = widened(stage(lower, stores), 8, isa)
     for distance in (1, 2):
         version = text.split(f"\nnear.{distance}:")[1].split("\nnear.")[0]
         assert lines(version, r"= load <") and not lines(version, "gather|scatter| = load i32|store i32")
@@ -91,6 +96,31 @@ def test_the_version_is_for_what_is_asked() -> None:
     assert found == [0, 1, 2]
     found = re.findall(r"^near\.(\d+):", widened(stage("harmless", ALWAYS), 8), re.M)
     assert found == ["1", "2", "4"]
+
+
+HALF = """
+  %d = lshr i32 %u, 1
+  %m = sub i32 %d, 1
+  %k = and i32 %t32, %m
+  %two = shl i32 %t32, 1
+  %low = sub i32 %two, %k
+  %high = add i32 %low, %d
+  %p = getelementptr i32, ptr %in, i32 %low
+  %p2 = getelementptr i32, ptr %in, i32 %high
+  %x = load i32, ptr %p
+  %y = load i32, ptr %p2
+  %q = getelementptr i32, ptr %out, i32 %low
+  %q2 = getelementptr i32, ptr %out, i32 %high
+  store i32 %y, ptr %q
+  store i32 %x, ptr %q2
+"""
+
+
+def test_half_of_a_number_is_a_distance_where_it_is_a_power() -> None:
+    """Of 2 and 3, whose halves are 1, the power is asked for."""
+    found = re.findall(r"^near\.(\d+):", widened(kernel_text(HALF), 8), re.M)
+    assert found == ["2", "4", "8"]
+    agree(kernel_text(HALF), 8, ISAS[0], [Launch(u=u) for u in (2, 4, 8, 16, 32, 64)])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ where x = x0 + σ, σ is the lane's number times the stride s, and x0 is a multi
 and m ends in log2 S ones. Signed division asks that neither x0 nor m be negative. The sums do not carry, since x0 & m
 and x0 % m are multiples of S. As x0 is x less a number that is the lane's own, it is uniform in the analysis' eyes, and
 so is all that is asked. In the copy x and m are written so that what was asked can be seen, ``(x0 & -S) + σ``.
-Only what is computed at the function's beginning, before its first branch, is asked about.
+Only what is computed at the function's beginning, before its first branch, is asked about. In kernels with barriers
+each stretch behind one is asked about by itself (`weft.transform.numbers.versioned_parts`).
 
 Where they do not meet whole stretches, but x0 is a multiple of S, small butterflies have a version for each distance
 (`weft.transform.numbers.small_numbers`), in which the masks, and with them the places of all lanes, are constants.
@@ -25,28 +26,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.bounds import trailing_zeros
-from weft.ir import FALSE, BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
+from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
 from weft.ir.effects import is_convergent, is_speculatable
-from weft.ir.intrinsics import declare
-from weft.ir.types import I32, I64, IntType
+from weft.ir.types import I64
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, root_of
+from weft.transform.numbers.stretch_question import StretchQuestion
+from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before
 from weft.transform.unify_returns import unify_returns
-
-_SHIFTS = {"lshr", "ashr"}
-_UNSIGNED = {"srem": "urem", "sdiv": "udiv"}
 
 MEETS = 0.9
 """How likely a lane group is thought to meet whole stretches, where costs are estimated."""
-
-_NATURAL_BITS = 61
-"""Of so many bits are numbers whose sums do not wrap around."""
 
 LARGEST_COPY = 2000
 """Functions of more instructions are not copied."""
@@ -58,7 +56,7 @@ AnalyzeCopy = Callable[[Function], Divergence]
 def add_aligned_version(
     function: Function, divergence: Divergence, width: int, analyze_copy: AnalyzeCopy
 ) -> bool:
-    """Give a function another version for lane groups that meet whole stretches, where its accesses are better.
+    """Give parts of a function other versions for lane groups that meet whole stretches, where accesses are better.
 
     Parameters
     ----------
@@ -71,24 +69,35 @@ def add_aligned_version(
     analyze_copy
         Analyzes a copy, by which it is judged.
     """
-    meetings = find_meetings(function, divergence, width)
+    added = False
+    for part in parts_of(function):
+        if added:
+            divergence = analyze_copy(function)
+        added |= _add_to(part, function, divergence, width, analyze_copy)
+    return added
+
+
+def _add_to(
+    part: Part, function: Function, divergence: Divergence, width: int, analyze_copy: AnalyzeCopy
+) -> bool:
+    meetings = find_meetings(part, divergence, width)
     if not meetings:
         return False
-    copied = list(_behind(function, behind_operands(function, meetings)))
+    copied = list(_behind(part, behind_operands(part, meetings)))
     if len(copied) > LARGEST_COPY or any(map(is_convergent, copied)):
         return False
     module = function.module
     assert module is not None
     values: ValueMap = {}
     trial = clone_function(function, f"{function.name}.aligned", values)
-    _build(trial, [_copied(meeting, values) for meeting in meetings], is_trial=True)
+    _build(trial, part.copied_to(values), [_copied(meeting, values) for meeting in meetings], is_trial=True)
     added = _strided(trial.instructions(), analyze_copy(trial)) - _strided(
         function.instructions(), divergence
     )
     better = added > _strided(copied, divergence)
     del module.functions[trial.name]
     if better:
-        _build(function, meetings)
+        _build(function, part, meetings)
     return better
 
 
@@ -102,67 +111,72 @@ def _copied(meeting: Meeting, values: ValueMap) -> Meeting:
     instruction = values[meeting.instruction]
     assert isinstance(instruction, Instruction)
     number, other = values[meeting.number], values[meeting.other]
-    return Meeting(instruction, number, other, meeting.stride, meeting.block)
+    return Meeting(instruction, number, other, meeting.stride, meeting.block, meeting.bits)
 
 
-def _hoist(value: Value, function: Function) -> None:
-    """Compute an early value before the first branch."""
-    if isinstance(value, Instruction) and value.block is not function.entry:
-        for operand in value.operands:
-            _hoist(operand, function)
-        value.detach()
-        function.entry.insert_before(function.entry.terminator, value)
+def _behind(part: Part, at: Instruction) -> Iterator[Instruction]:
+    instructions = iter(part.instructions())
+    for instruction in instructions:
+        if instruction is at:
+            yield instruction
+            break
+    yield from instructions
 
 
-def _behind(function: Function, at: Instruction) -> Iterator[Instruction]:
-    block = function.entry
-    yield from block.instructions[block.instructions.index(at) :]
-    for other in function.blocks:
-        if other is not block:
-            yield from other
-
-
-def _build(function: Function, meetings: list[Meeting], is_trial: bool = False) -> None:
+def _build(function: Function, part: Part, meetings: list[Meeting], is_trial: bool = False) -> None:
     """Let all that follows the operands be there twice, and for small numbers once more each, but not to try it."""
     for value in (v for m in meetings for v in (m.number, m.other)):
-        _hoist(value, function)
-    at = behind_operands(function, meetings)
+        part.hoist(value)
+    at = behind_operands(part, meetings)
+    join = part.close()
     rest = split_block(at, "unaligned")
-    head = function.entry
+    head = part.head
     head.terminator.erase()
     b = Builder(head)
     b.loc = at.loc
-    before = list(head.instructions)
-    copied = [block for block in function.blocks if block is not head]
-    question = _Question(b, meetings, _asked_for_sign(head, copied, meetings))
+    copied = [rest, *part.blocks]
+    before = list(head.instructions) if join is None else values_before(copied)
+    question = StretchQuestion(b, meetings, _asked_for_sign(copied, meetings))
     _compute_anew(b, before, question.values)
     size = sum(len(block.instructions) for block in copied)
-    small = None if is_trial else find_small_numbers(function, meetings, size)
+    opened = Part(rest, part.blocks)
+    small = None if is_trial else find_small_numbers(opened, meetings, size)
     clone_blocks(copied, function, question.values)
+    near = _build_small(function, small, question, before, copied) if small is not None else []
+    if join is not None:
+        join_versions(join, copied, [question.values, *(version.values for version in near)])
+    for version in near:
+        for meeting, other in zip(question.meetings, version.others, strict=True):
+            _divide_by_power(meeting, other, version.values)
     for meeting in meetings:
         question.replace(meeting)
     aligned = question.values[rest]
     assert isinstance(aligned, BasicBlock) and question.holds is not None
     aligned.name = "aligned"
-    other = rest if small is None else _build_small(function, small, question, before, copied)
+    other = rest if small is None else _ask_small(function, small, question, rest, near)
     b.cond_br(question.holds, aligned, other).attrs["chance"] = MEETS
-    unify_returns(function)
+    if join is None:
+        unify_returns(function)
     replace_known_numbers(function, comparisons=True)
+
+
+class _Near(Struct, frozen=True):
+    """A version for one small number: where it begins, what it divides and masks by, and what is what in it."""
+
+    start: BasicBlock
+    others: tuple[int, ...]
+    values: ValueMap
 
 
 def _build_small(
     function: Function,
     small: SmallNumbers,
-    question: _Question,
+    question: StretchQuestion,
     before: list[Instruction],
     copied: list[BasicBlock],
-) -> BasicBlock:
-    """Copy what follows for each value of a number, where x0 is a multiple; return where it is asked for."""
-    rest = copied[0]
-    asked, chosen = function.add_block("near"), function.add_block("near.chosen")
-    assert question.begins is not None
-    Builder(asked).cond_br(question.begins, chosen, rest)
-    versions: list[tuple[int, BasicBlock]] = []
+) -> list[_Near]:
+    """Copy what follows for each value of a number, where x0 is a multiple."""
+    versions: list[_Near] = []
     for value, others in zip(small.values, small.others, strict=True):
         start = function.add_block(f"near.{value}")
         values: ValueMap = {m.number: question.values[m.number] for m in question.meetings}
@@ -171,12 +185,21 @@ def _build_small(
             values[meeting.other] = const_int(other, meeting.type)
         _compute_anew(Builder(start), before, values)
         clone_blocks(copied, function, values)
-        first = values[rest]
+        first = values[copied[0]]
         assert isinstance(first, BasicBlock)
         Builder(start).br(first)
-        for meeting, other in zip(question.meetings, others, strict=True):
-            _divide_by_power(meeting, other, values)
-        versions.append((value, start))
+        versions.append(_Near(start, others, values))
+    return versions
+
+
+def _ask_small(
+    function: Function, small: SmallNumbers, question: StretchQuestion, rest: BasicBlock, near: list[_Near]
+) -> BasicBlock:
+    """Ask for each value; where that is done."""
+    asked, chosen = function.add_block("near"), function.add_block("near.chosen")
+    assert question.begins is not None
+    Builder(asked).cond_br(question.begins, chosen, rest)
+    versions = [(value, version.start) for value, version in zip(small.values, near, strict=True)]
     b = Builder(chosen)
     # It may be poison where nothing that follows is reached.
     b.switch(b.unary("freeze", small.number), rest, versions)
@@ -184,34 +207,40 @@ def _build_small(
 
 
 def _divide_by_power(meeting: Meeting, other: int, values: ValueMap) -> None:
-    """Write a remainder or quotient by a power of two as a mask or a shift; the number is not negative."""
+    """Write a remainder or quotient by a power of two as a mask or a shift; the number is not negative.
+
+    Of a mask only the bits that the number may have are left: LLVM makes ``d + 1023`` of ``d - 1`` for ten of them.
+    """
     twin, op = values[meeting.instruction], meeting.instruction.op
-    if op not in ("urem", "srem", "udiv", "sdiv"):
+    if op not in ("urem", "srem", "udiv", "sdiv") and not (op == "and" and other & ~meeting.bits):
         return
     assert isinstance(twin, Instruction)
     b = Builder(before=twin)
     b.loc = twin.loc
-    number = twin.operands[0]
-    if op in KEEPING:
+    number = values[meeting.number] if op == "and" else twin.operands[0]
+    if op == "and":
+        replace_and_erase(twin, b.binary("and", number, const_int(other & meeting.bits, meeting.type)))
+    elif op in KEEPING:
         replace_and_erase(twin, b.binary("and", number, const_int(other - 1, meeting.type)))
     else:
         shift = const_int(trailing_zeros(other), meeting.type)
         replace_and_erase(twin, b.binary("lshr", number, shift))
 
 
-def _asked_for_sign(head: BasicBlock, blocks: Sequence[BasicBlock], meetings: list[Meeting]) -> list[Value]:
+def _asked_for_sign(blocks: Sequence[BasicBlock], meetings: list[Meeting]) -> list[Value]:
     """What a mask tells of and what is added to numbers that are asked for their sign: an index ``low + distance``."""
     roots = {root_of(meeting.other) for meeting in meetings if meeting.instruction.op == "and"} - {None}
+    inside = set(blocks)
     terms: dict[Value, None] = {}
     for instruction in (i for block in blocks for i in block.instructions):
         pending = [number_asked_for_sign(instruction)]
         while pending:
             value = pending.pop()
-            if isinstance(value, Instruction) and value.block is not head and value.op in ("add", "or"):
+            if isinstance(value, Instruction) and value.block in inside and value.op in ("add", "or"):
                 pending += value.operands
             elif value is not None and value.type == I64 and not isinstance(value, Constant):
                 terms[value] = None
-    known = [term for term in terms if not isinstance(term, Instruction) or term.block is head]
+    known = [term for term in terms if not isinstance(term, Instruction) or term.block not in inside]
     return [term for term in known if root_of(term) in roots]
 
 
@@ -228,142 +257,3 @@ def _compute_anew(builder: Builder, instructions: list[Instruction], values: Val
             for k, operand in enumerate(mapped):
                 copy.set_operand(k, operand)
             values[instruction] = copy
-
-
-class _Question:
-    """Whether a lane group meets whole stretches: what is computed to know it, and what is known where it does.
-
-    Parameters
-    ----------
-    builder
-        Builds in front of both versions.
-    meetings
-        What is asked for.
-    natural
-        Numbers that all lanes share of which it is asked, too, whether they are natural numbers that add up.
-    """
-
-    def __init__(self, builder: Builder, meetings: list[Meeting], natural: Sequence[Value]) -> None:
-        self._builder = builder
-        self._lane: Value | None = None
-        self._steps: dict[Value, Value] = {}
-        self._bases: dict[Value, Value] = {}
-        self._others: dict[Meeting, Value] = {}
-        self.meetings = meetings
-        self.values: ValueMap = {}
-        self.holds: Value | None = None
-        self.begins: Value | None = None
-        signed = {m.number for m in meetings if m.instruction.op in _UNSIGNED}
-        for meeting in meetings:
-            if meeting.number not in self._bases:
-                self._ask_number(meeting, meeting.number in signed)
-        # Whether the lane group's numbers begin at multiples, whatever is masked or divided by.
-        self.begins = self.holds
-        for meeting in meetings:
-            self._ask_other(meeting)
-        for number in natural:
-            self.values.setdefault(number, self._ask_natural(builder.unary("freeze", number)))
-
-    def _ask_natural(self, number: Value) -> Value:
-        """Ask for a number of 64 bits that is small enough to be added up with others; it is written as one."""
-        b = self._builder
-        self._and(b.icmp("ult", number, ConstInt(I64, 1 << _NATURAL_BITS)))
-        return b.binary("and", number, ConstInt(I64, (1 << _NATURAL_BITS) - 1))
-
-    def _ask_number(self, meeting: Meeting, signed: bool) -> None:
-        b, type, number = self._builder, meeting.type, meeting.number
-        step = self._steps[number] = self._step(meeting)
-        base = b.unary("freeze", b.binary("sub", number, step))
-        self._and(b.icmp("eq", b.binary("and", base, const_int(meeting.block - 1, type)), const_int(0, type)))
-        if type == I64:
-            # Sums of such numbers, as indices are, are known not to be negative.
-            base, signed = self._ask_natural(base), True
-        elif signed:
-            self._and(b.icmp("sge", base, const_int(0, type)))
-        known = self._bases[number] = b.binary("and", base, _multiples(meeting.block, type, signed))
-        self.values[number] = b.binary("add", known, step, flags=("nuw", "nsw") if signed else ("nuw",))
-
-    def _step(self, meeting: Meeting) -> Value:
-        """How far the lane's number is from x0."""
-        b, type = self._builder, meeting.type
-        if self._lane is None:
-            self._lane = b.call(declare(b.module, "weft.lane.id"), ())
-        lane: Value = self._lane
-        if type.bits != I32.bits:
-            lane = b.cast("zext" if type.bits > I32.bits else "trunc", lane, type)
-        return (
-            lane
-            if meeting.stride == 1
-            else b.binary("shl", lane, const_int(trailing_zeros(meeting.stride), type))
-        )
-
-    def _ask_other(self, meeting: Meeting) -> None:
-        b, type, op = self._builder, meeting.type, meeting.instruction.op
-        other: Value = b.unary("freeze", meeting.other)
-        low = const_int(meeting.block - 1, type)
-        if op in _SHIFTS:
-            self._and(b.icmp("uge", other, const_int(trailing_zeros(meeting.block), type)))
-        elif op == "and":
-            self._and(b.icmp("eq", b.binary("and", other, low), low))
-            other = b.binary("or", other, low)
-        else:
-            other = self._ask_multiple(meeting, other)
-            self._look_through(meeting.other, other, meeting.block)
-        self._others[meeting] = other
-        self.values.setdefault(meeting.other, other)
-
-    def _ask_multiple(self, meeting: Meeting, other: Value) -> Value:
-        """Ask for a multiple that is not 0; it is written as one."""
-        b, type, signed = self._builder, meeting.type, meeting.instruction.op in _UNSIGNED
-        low = b.binary("and", other, const_int(meeting.block - 1, type))
-        self._and(b.icmp("eq", low, const_int(0, type)))
-        self._and(b.icmp("sge" if signed else "uge", other, const_int(meeting.block, type)))
-        return self._multiple(other, meeting.block, signed)
-
-    def _multiple(self, value: Value, block: int, signed: bool) -> Value:
-        """The value, which is a multiple that is not 0, written so that this can be seen."""
-        b, type = self._builder, value.type
-        assert isinstance(type, IntType)
-        least = const_int(block, type)
-        known = b.binary("and", b.binary("sub", value, least), _multiples(block, type, signed))
-        return b.binary("add", known, least, flags=("nuw", "nsw") if signed else ("nuw",))
-
-    def _look_through(self, value: Value, known: Value, block: int) -> None:
-        """What a divisor was made of: ``d if d is harmless else 1``, where 1 is no multiple, and d of fewer bits."""
-        while isinstance(value, Instruction) and isinstance(value.type, IntType):
-            if value.op == "select" and value.operands[1] == ConstInt(value.type, 1):
-                self.values.setdefault(value.operands[0], FALSE)
-                value = value.operands[2]
-            elif value.op == "sext" and block.bit_length() < _bits(value.operands[0]) - 1:
-                value = value.operands[0]
-                known = self._multiple(self._builder.cast("trunc", known, value.type), block, signed=True)
-            else:
-                break
-            self.values.setdefault(value, known)
-
-    def _and(self, condition: Value) -> None:
-        self.holds = condition if self.holds is None else self._builder.binary("and", self.holds, condition)
-
-    def replace(self, meeting: Meeting) -> None:
-        """Give the copy of an operation its other form."""
-        twin = self.values[meeting.instruction]
-        assert isinstance(twin, Instruction)
-        b = Builder(before=twin)
-        b.loc = twin.loc
-        op = meeting.instruction.op
-        whole = b.binary(_UNSIGNED.get(op, op), self._bases[meeting.number], self._others[meeting])
-        if op in KEEPING:
-            known = b.binary("and", whole, _multiples(meeting.block, meeting.type, op in _UNSIGNED))
-            whole = b.binary("add", known, self._steps[meeting.number], flags=("nuw", "nsw"))
-        replace_and_erase(twin, whole)
-
-
-def _multiples(block: int, type: IntType, natural: bool) -> ConstInt:
-    """A mask that changes no multiple of a block, none that is not negative if `natural`."""
-    sign = 1 << (type.bits - 1)
-    return const_int(((sign if natural else 2 * sign) - 1) & -block, type)
-
-
-def _bits(value: Value) -> int:
-    assert isinstance(value.type, IntType)
-    return value.type.bits

@@ -8,17 +8,15 @@ from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.memory.computed_indices import MAX_STEPS
-from weft.ir import Constant, ConstInt, Function, Instruction, Value
-from weft.ir.effects import is_speculatable
+from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import IntType
+from weft.transform.groups.row_values import limits_of
+from weft.transform.numbers.versioned_parts import Part
 
 KEEPING = ("and", "urem", "srem")
 """Operations whose results keep the stride."""
 
 _DROPPING = ("udiv", "sdiv", "lshr", "ashr")
-
-_FEW = 6
-"""How many steps a value may be computed in, to be computed earlier."""
 
 
 class Meeting(Struct, frozen=True):
@@ -34,6 +32,8 @@ class Meeting(Struct, frozen=True):
         Of the number; a power of two.
     block
         Of what x0 has to be a multiple: S.
+    bits
+        The bits that the number may have, whatever the mask has beside them.
     """
 
     instruction: Instruction
@@ -41,6 +41,7 @@ class Meeting(Struct, frozen=True):
     other: Value
     stride: int
     block: int
+    bits: int
 
     @property
     def type(self) -> IntType:
@@ -49,24 +50,24 @@ class Meeting(Struct, frozen=True):
         return self.instruction.type
 
 
-def find_meetings(function: Function, divergence: Divergence, width: int) -> list[Meeting]:
+def find_meetings(part: Part, divergence: Divergence, width: int) -> list[Meeting]:
     """The operations by which some address is computed that is not strided, and that could be."""
     found: dict[Instruction, Meeting] = {}
-    for block in function.blocks:
-        for instruction in block:
-            if instruction.op in ("load", "store") and not divergence.shape(instruction.pointer).is_strided:
-                for value in computing(instruction.pointer, divergence):
-                    meeting = _meeting(value, function, divergence, width)
-                    if meeting is not None:
-                        found[value] = meeting
-    return _together(function, list(found.values()))
+    for instruction in part.instructions():
+        if instruction.op in ("load", "store") and not divergence.shape(instruction.pointer).is_strided:
+            for value in computing(instruction.pointer, divergence):
+                meeting = _meeting(value, part, divergence, width)
+                if meeting is not None:
+                    found[value] = meeting
+    return _together(part, list(found.values()))
 
 
-def _together(function: Function, meetings: list[Meeting]) -> list[Meeting]:
+def _together(part: Part, meetings: list[Meeting]) -> list[Meeting]:
     """Those that come behind the operands of all."""
-    instructions = function.entry.instructions
+    instructions, own = part.head.instructions, {part.head, *part.blocks}
+    meetings = [m for m in meetings if m.instruction.block in own]
     while meetings:
-        before = set(instructions[: instructions.index(behind_operands(function, meetings))])
+        before = set(instructions[: instructions.index(behind_operands(part, meetings))])
         kept = [m for m in meetings if m.instruction not in before]
         if len(kept) == len(meetings):
             break
@@ -87,37 +88,35 @@ def computing(pointer: Value, divergence: Divergence) -> Iterator[Instruction]:
             pending += value.operands
 
 
-def _meeting(value: Instruction, function: Function, divergence: Divergence, width: int) -> Meeting | None:
+def _meeting(value: Instruction, part: Part, divergence: Divergence, width: int) -> Meeting | None:
     if not isinstance(value.type, IntType) or value.op not in (*KEEPING, *_DROPPING):
         return None
     number, other = value.operands
-    if value.op == "and" and divergence.is_uniform(number):
-        number, other = other, number
-    shape = divergence.shape(number)
-    if not shape.is_strided or len(shape.strides) != 1 or not divergence.is_uniform(other):
+    # Behind a loop that lanes leave one by one they may have different values of what is the same in it.
+    shape, of_other = (divergence.shape_in(v, part.head) for v in (number, other))
+    if value.op == "and" and shape.is_uniform:
+        number, other, shape, of_other = other, number, of_other, shape
+    if not shape.is_strided or len(shape.strides) != 1 or not of_other.is_uniform:
         return None
     stride = shape.stride
     if not isinstance(stride, int) or stride <= 0 or stride & (stride - 1):
         return None
     if (stride * width).bit_length() >= value.type.bits:
         return None
-    if isinstance(other, ConstInt) or not all(_is_early(v, function) for v in (number, other)):
+    if isinstance(other, ConstInt) or not all(map(part.is_early, (number, other))):
         return None
-    return Meeting(value, number, other, stride, stride * width)
+    return Meeting(value, number, other, stride, stride * width, _bits_of(number, value.type))
 
 
-def _is_early(value: Value, function: Function, steps: int = _FEW) -> bool:
-    """Whether the value is there before the first branch, or may be computed there."""
-    if not isinstance(value, Instruction) or value.block is function.entry:
-        return not isinstance(value, Constant) or isinstance(value, ConstInt)
-    if not steps or not is_speculatable(value):
-        return False
-    return all(_is_early(operand, function, steps - 1) for operand in value.operands)
+def _bits_of(number: Value, type: IntType) -> int:
+    limits = limits_of(number)
+    least = type.bits if limits is None or limits.lo < 0 else limits.hi.bit_length()
+    return (1 << min(least, type.bits)) - 1
 
 
-def behind_operands(function: Function, meetings: list[Meeting]) -> Instruction:
-    """The first instruction before which the operands of all are there."""
+def behind_operands(part: Part, meetings: list[Meeting]) -> Instruction:
+    """The first instruction of the head before which the operands of all are there."""
     needed = {v for m in meetings for v in (m.number, m.other)}
-    instructions = function.entry.instructions
+    instructions = part.head.instructions
     last = max((k for k, i in enumerate(instructions) if i in needed or i.op == "alloca"), default=-1)
     return instructions[last + 1]

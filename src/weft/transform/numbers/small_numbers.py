@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.computed_indices import MAX_STEPS
-from weft.ir import ConstInt, Function, Instruction, Value
+from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import IntType
 from weft.transform.numbers.meetings import Meeting
+from weft.transform.numbers.versioned_parts import Part
 
 MOST_COPIED = 80
 """Instructions of what is copied for each number."""
@@ -43,28 +44,35 @@ class SmallNumbers(Struct, frozen=True):
     others: tuple[tuple[int, ...], ...]
 
 
-def find_small_numbers(function: Function, meetings: Sequence[Meeting], copied: int) -> SmallNumbers | None:
+def find_small_numbers(part: Part, meetings: Sequence[Meeting], copied: int) -> SmallNumbers | None:
     """The number to ask for; None where there is none, or too many instructions would be copied."""
-    if copied > MOST_COPIED or not _has_butterfly(function, meetings):
+    if copied > MOST_COPIED or not _has_butterfly(part, meetings):
         return None
     roots = {root_of(meeting.other) for meeting in meetings}
     root = next(iter(roots))
     if len(roots) > 1 or root is None:
         return None
     most = max(meeting.block for meeting in meetings)
-    # Of two numbers for which the same is divided by, the smaller one is 0, and nobody's distance.
+    # Of two numbers for which the same is divided by, one is a power of two (``d`` and ``d + 1`` of ``d >> 1``), or the
+    # smaller one is 0: only the other is somebody's distance.
     found: dict[tuple[int, ...], int] = {}
-    for value in range(most):
+    for value in range(2 * most):
         others = [_evaluated(meeting.other, root, value) for meeting in meetings]
         if all(o is not None and _is_small(m, o) for m, o in zip(meetings, others, strict=True)):
-            found[tuple(o for o in others if o is not None)] = value
+            key = tuple(o for o in others if o is not None)
+            if not _is_power(found.get(key, 0)) or _is_power(value):
+                found[key] = value
     return SmallNumbers(root, tuple(found.values()), tuple(found)) if found else None
 
 
-def _has_butterfly(function: Function, meetings: Sequence[Meeting]) -> bool:
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
+def _has_butterfly(part: Part, meetings: Sequence[Meeting]) -> bool:
     """Whether a place depends on a masked number by the mask and without it."""
     masks: dict[Value, Meeting] = {meeting.instruction: meeting for meeting in meetings}
-    for access in function.instructions():
+    for access in part.instructions():
         if access.op in ("load", "store"):
             pending, seen = [access.pointer], set[Value]()
             met: list[Meeting] = []
@@ -87,7 +95,7 @@ def _is_small(meeting: Meeting, other: int) -> bool:
     op = meeting.instruction.op
     if op in ("lshr", "ashr"):
         return (1 << other) < meeting.block if other < meeting.type.bits else False
-    size = other + 1 if op == "and" else other
+    size = (other & meeting.bits) + 1 if op == "and" else other
     return 0 < size < meeting.block and size & (size - 1) == 0
 
 
