@@ -19,6 +19,7 @@ OPTIONAL_PASSES = {
             "both ways",
             "butterflies",
             "conditions",
+            "counter banks",
             "counts ahead",
             "fills",
             "front versions",

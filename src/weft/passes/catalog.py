@@ -15,6 +15,7 @@ from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
     CHOICES,
+    COUNTER_BANKS,
     COUNTS_AHEAD,
     GROUP_ATOMICS,
     INVARIANTS,
@@ -49,6 +50,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     SINGLE_LANE,
     CHOICES,
     COUNTS_AHEAD,
+    COUNTER_BANKS,
     GROUP_ATOMICS,
 )
 """Passes that run on a module by itself."""

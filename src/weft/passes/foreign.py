@@ -38,7 +38,7 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
 from weft.passes.loops_in_place import run_in_step, run_lanes_inside, unmark_nest
 from weft.passes.runner import Runner
-from weft.passes.scalar import CANONICAL, CHOICES, COUNTS_AHEAD, INVARIANTS, PLAIN, SINGLE_LANE
+from weft.passes.scalar import CANONICAL, CHOICES, COUNTER_BANKS, COUNTS_AHEAD, INVARIANTS, PLAIN, SINGLE_LANE
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
@@ -274,6 +274,7 @@ FOREIGN_LOOPS = PassList(
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,
+        COUNTER_BANKS,
     ),
 )
 FOREIGN_FUNCTIONS = PassList(

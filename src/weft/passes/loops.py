@@ -40,6 +40,7 @@ from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
     CANONICAL,
     CHOICES,
+    COUNTER_BANKS,
     COUNTS_AHEAD,
     INVARIANTS,
     KNOWN_NUMBERS,
@@ -305,6 +306,7 @@ LOOPS = PassList(
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,
+        COUNTER_BANKS,
         ENTRY,
     ),
 )

@@ -15,6 +15,7 @@ from weft.target.passes import optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
@@ -107,6 +108,10 @@ def _count_ahead(unit: ScalarUnit) -> bool:
     return sum(map(count_ahead, unit.module.definitions())) > 0
 
 
+def _bank_counters(unit: ScalarUnit) -> bool:
+    return sum(map(bank_counters, list(unit.module.definitions()))) > 0
+
+
 CANONICAL: Pass[ScalarUnit] = Pass(
     "canonical",
     "LLVM's named scalar passes: SSA, simple loops, nothing duplicated",
@@ -166,6 +171,13 @@ COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",
     "short loops in order whose bounds are computed count to what is known before them, so that LLVM unrolls them",
     _count_ahead,
+    Meaning.SCALAR,
+    optional=True,
+)
+COUNTER_BANKS: Pass[ScalarUnit] = Pass(
+    "counter banks",
+    "loops in order that add to some of few counters have a version in which four iterations add to their own",
+    _bank_counters,
     Meaning.SCALAR,
     optional=True,
 )
