@@ -99,27 +99,33 @@ def test_the_version_is_for_what_is_asked() -> None:
 
 
 HALF = """
+  %c = trunc nuw nsw i64 %tid to i32
   %d = lshr i32 %u, 1
   %m = sub i32 %d, 1
-  %k = and i32 %t32, %m
-  %two = shl i32 %t32, 1
-  %low = sub i32 %two, %k
-  %high = add i32 %low, %d
-  %p = getelementptr i32, ptr %in, i32 %low
-  %p2 = getelementptr i32, ptr %in, i32 %high
+  %k = and i32 %c, %m
+  %two = shl nuw nsw i32 %c, 1
+  %low = sub nsw i32 %two, %k
+  %high = add nsw i32 %low, %d
+  %wide = sext i32 %low to i64
+  %wider = sext i32 %high to i64
+  %p = getelementptr i32, ptr %in, i64 %wide
+  %p2 = getelementptr i32, ptr %in, i64 %wider
   %x = load i32, ptr %p
   %y = load i32, ptr %p2
-  %q = getelementptr i32, ptr %out, i32 %low
-  %q2 = getelementptr i32, ptr %out, i32 %high
+  %q = getelementptr i32, ptr %out, i64 %wide
+  %q2 = getelementptr i32, ptr %out, i64 %wider
   store i32 %y, ptr %q
   store i32 %x, ptr %q2
 """
 
 
 def test_half_of_a_number_is_a_distance_where_it_is_a_power() -> None:
-    """Of 2 and 3, whose halves are 1, the power is asked for."""
-    found = re.findall(r"^near\.(\d+):", widened(kernel_text(HALF), 8), re.M)
-    assert found == ["2", "4", "8"]
+    """Of 2 and 3, whose halves are 1, the power is asked for; in its version the half is known to be 1."""
+    text = widened(kernel_text(HALF), 8)
+    assert re.findall(r"^near\.(\d+):", text, re.M) == ["2", "4", "8"]
+    version = text.split("\nnear.2:")[1].split("\nnear.")[0]
+    assert len(lines(version, "= load <")) == 2
+    assert not lines(version, "gather|scatter| = load i32|store i32")
     agree(kernel_text(HALF), 8, ISAS[0], [Launch(u=u) for u in (2, 4, 8, 16, 32, 64)])
 
 

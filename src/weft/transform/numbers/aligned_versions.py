@@ -38,7 +38,7 @@ from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.types import I64
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
-from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, root_of
+from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
 from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before
 from weft.transform.unify_returns import unify_returns
@@ -181,6 +181,7 @@ def _build_small(
         start = function.add_block(f"near.{value}")
         values: ValueMap = {m.number: question.values[m.number] for m in question.meetings}
         values[small.number] = const_int(value, small.number.type)
+        values |= known_by(small.number, value, before)
         for meeting, other in zip(question.meetings, others, strict=True):
             values[meeting.other] = const_int(other, meeting.type)
         _compute_anew(Builder(start), before, values)

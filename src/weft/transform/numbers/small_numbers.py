@@ -11,13 +11,14 @@ that depend on quotients and remainders alone, as rows and columns of a matrix d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import ConstInt, Instruction, Value
+from weft.ir.builder import const_int
 from weft.ir.types import IntType
 from weft.transform.numbers.meetings import Meeting
 from weft.transform.numbers.versioned_parts import Part
@@ -113,6 +114,17 @@ def root_of(value: Value) -> Value | None:
             found[value] = None
     root = next(iter(found), None)
     return root if len(found) == 1 and root is not None and isinstance(root.type, IntType) else None
+
+
+def known_by(root: Value, number: int, values: Iterable[Instruction]) -> dict[Value, Value]:
+    """The values that are known where the root is a number, and no operation is needed for."""
+    found: dict[Value, Value] = {}
+    for value in values:
+        if _is_known_operation(value) and root_of(value) is root:
+            known = _evaluated(value, root, number)
+            if known is not None:
+                found[value] = const_int(known, value.type)
+    return found
 
 
 _SUMS = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
