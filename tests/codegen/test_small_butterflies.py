@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import weft
-from codegen.kernels import Launch, agree, kernel_text, widened
+from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS
 from codegen.test_forms import lines
 from weft import cuda
@@ -169,6 +169,43 @@ def test_random_places_agree_with_the_interpreter(seed: int) -> None:
         body = body.replace("zext i32 %b", "sext i32 %b")
     width, isa = rng.choice((4, 8, 16)), rng.choice(ISAS)
     agree(kernel_text(body), width, isa, [Launch(u=1 << k) for k in range(6)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_signed_places_under_masks_agree_with_the_interpreter(seed: int) -> None:
+    """Elements of both signs, which are the lanes' places from one that all share: nothing carries into the sign."""
+    rng = random.Random(f"signed {seed}")
+    behind = rng.choice((64, 64, 48, 32, 3))
+    body = f"""
+  %m = sub i32 %u, 1
+  %k = and i32 %t32, %m
+  %s = shl i32 %t32, 1
+  %a = {rng.choice(("sub", "sub", "add"))} i32 %s, %k
+  %low = sub i32 %a, {behind}
+  %high = add i32 %low, {rng.choice(("%u", "%u", "1"))}
+  %wide = sext i32 %low to i64
+  %wider = sext i32 %high to i64
+  %e = getelementptr i32, ptr %in, i64 64
+  %p = getelementptr i32, ptr %e, i64 %wide
+  %p2 = getelementptr i32, ptr %e, i64 %wider
+  %x = load i32, ptr %p
+  %y = load i32, ptr %p2
+  %sum = sub i32 %x, %y
+{stored("%sum")}
+"""
+    width, isa = rng.choice((4, 8, 16)), rng.choice(ISAS)
+    launches = [Launch(u=1 << k) for k in range(6)]
+    agree(kernel_text(guarded(body)), width, isa, [*launches, Launch(45, u=2), Launch(45, u=4)])
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_signed_places_fill_stretches_under_masks(isa) -> None:
+    """Flags of sums do not hold in lanes that do not store: what is known of their low bits does."""
+    swapped = SWAPPED.replace("%q1", "%q")
+    text = HALF.replace("  store i32 %y, ptr %q\n  store i32 %x, ptr %q2\n", swapped)
+    text = widened(kernel_text(text), 8, isa)
+    version = text.split("\nnear.4:")[1].split("\nnear.")[0]
+    assert not lines(version, "gather|scatter| = load i32|store i32")
 
 
 def sort_stage(values, distance, length):

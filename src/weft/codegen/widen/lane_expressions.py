@@ -41,12 +41,16 @@ Product = tuple["Symbol", ...]
 
 
 class WrappedSum(Struct, frozen=True):
-    """A sum modulo 2^bits as a number without a sign: products with their coefficients, all a multiple of 2^known."""
+    """A sum modulo 2^bits as a number of 64: products with their coefficients, all a multiple of 2^known.
+
+    It has a sign, in the bits above those that are known, if it is `signed`.
+    """
 
     terms: tuple[tuple[Product, int], ...]
     bits: int
     known: int
     residue: int
+    signed: bool = False
 
     @property
     def type(self) -> IntType:
@@ -171,7 +175,7 @@ class LaneExpressions:
             return self._address(value, lane, depth)
         if op in ("sext", "zext") and value.type == I64:
             if self._everywhere or (op == "zext" and "nneg" not in value.flags):
-                return self._wrapped(value.operands[0], lane, depth - 1) if op == "zext" else None
+                return self._wrapped(value.operands[0], lane, depth - 1, signed=op == "sext")
             return self.at(value.operands[0], lane, depth - 1)
         if op not in ("add", "sub", "mul", "shl", "and", "or", "ashr", "lshr"):
             return None
@@ -206,8 +210,8 @@ class LaneExpressions:
             case _:
                 return None
 
-    def _wrapped(self, value: Value, lane: int, depth: int) -> Expression | None:
-        """The expression of a narrower number without its sign."""
+    def _wrapped(self, value: Value, lane: int, depth: int, *, signed: bool) -> Expression | None:
+        """The expression of a narrower number that is extended; what lanes add does not carry into its sign."""
         assert isinstance(value.type, IntType)
         bits = value.type.bits
         if bits not in self._narrow:
@@ -216,12 +220,12 @@ class LaneExpressions:
         if a is None:
             return None
         if not a.terms:
-            return Expression(a.constant % (1 << bits))
+            return Expression(to_signed(a.constant, bits) if signed else a.constant % (1 << bits))
         known = min(bits, *(self._known_bits(product, factor) for product, factor in a.terms))
         residue = self._known_part(Expression(0, a.terms), known) if known > 0 else None
-        if residue is None or not 0 <= residue + a.constant < 1 << known:
+        if residue is None or not 0 <= residue + a.constant < 1 << known or (signed and known == bits):
             return None
-        shared = WrappedSum(a.terms, bits, known, residue)
+        shared = WrappedSum(a.terms, bits, known, residue, signed)
         return Expression(residue + a.constant, (((self._symbol(shared),), 1),))
 
     def _known_bits(self, product: Product, factor: int) -> int:
@@ -365,7 +369,7 @@ class LaneExpressions:
         total: Value = const_int(-wrapped.residue, type)
         for product, factor in wrapped.terms:
             total = builder.binary("add", total, self._product(product, factor, type))
-        return builder.cast("zext", total, I64)
+        return builder.cast("sext" if wrapped.signed else "zext", total, I64)
 
 
 def is_address(a: Expression) -> bool:
