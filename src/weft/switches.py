@@ -33,6 +33,7 @@ OPTIONAL_PASSES = {
         *(
             "row copies",
             "scalar replacement",
+            "shared loads",
             "shared stacks",
             "short rows",
             "signed counters",

@@ -39,7 +39,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
-from weft.ir.intrinsics import LANES_ATTRIBUTE, lifetime_start
+from weft.ir.intrinsics import APART_ATTRIBUTE, LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
@@ -100,6 +100,8 @@ class StripMinedLoop(Struct):
         Of a nest, whether it has a version in which loads are shared across stores, and one that packs what it reads.
     summary
         How the body was vectorized.
+    apart
+        Whether no iteration reads what another one writes.
     """
 
     outlined: OutlinedLoop | OutlinedNest
@@ -113,6 +115,7 @@ class StripMinedLoop(Struct):
     shares: bool = False
     packs: bool = False
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
+    apart: bool = False
 
     @property
     def width(self) -> int:
@@ -303,6 +306,8 @@ def widen_loop(
         for call in [i for i in loop.chunk.instructions() if i.op == "call" and i.callee is function]:
             call.replace_operand(function, vector)
         vector.linkage.linkage, vector.attributes = "internal", INLINED
+        if loop.apart:
+            vector.attributes = (*INLINED, f'"{APART_ATTRIBUTE}"')
         runner.tell(WIDENING, unit)
         if function is loop.lane_functions[0]:
             loop.summary = unit.summary

@@ -193,6 +193,10 @@ LANES_ATTRIBUTE = "weft.lanes"
 """Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs; of a box of lanes
 along each dimension of it, as in ``8x4``."""
 
+APART_ATTRIBUTE = "weft.apart"
+"""Function attribute of SIMD functions of which a loop's calls are of different threads: none reads what another one
+writes (`weft.transform.groups.shared_loads`)."""
+
 OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
 """Function attribute of lane functions that mean the same when passive lanes get ⊤."""
 

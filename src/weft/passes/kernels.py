@@ -47,6 +47,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     MEETING_STORES,
     NARROW_PHIS,
+    SHARED_LOADS,
     SINGLE_LANE,
     WIDE_COMPARISONS,
 )
@@ -331,6 +332,7 @@ KERNELS = PassList(
         COUNTS_AHEAD,
         GROUP_ATOMICS,
         GROUP_LOOPS,
+        SHARED_LOADS,
         COPIES,
     ),
 )

@@ -25,6 +25,7 @@ from weft.codegen.widen.calls import called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Value
 from weft.ir.clone import clone_function
+from weft.ir.intrinsics import APART_ATTRIBUTE
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.runner import Runner
@@ -137,6 +138,8 @@ def _row_kernel(
     functions = unit.module.functions
     assert rows is not None
     bounds, steps = (functions[name] if name else None for name in (rows.bounds, rows.steps))
+    if width > 1:
+        full.attributes = (*full.attributes, f'"{APART_ATTRIBUTE}"')
     return RowKernel(width, full, partial, summary, rows.dimension, rows.merge, bounds, steps)
 
 

@@ -45,6 +45,7 @@ from weft.passes.scalar import (
     INVARIANTS,
     KNOWN_NUMBERS,
     MEETING_STORES,
+    SHARED_LOADS,
     SINGLE_LANE,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
@@ -173,6 +174,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         mined = strip_mine(
             module, plan, name, unit.width, isa, unit.runner, both_ways=_may_run_both_ways(unit, plan)
         )
+        mined.apart = _is_promised(found)
         alone = None
         if mined.plan.open_choice is not None:
             alone = strip_mine(module, plan, f"{name}.alone", 1, isa, unit.runner)
@@ -182,9 +184,15 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     if width is None and unit.row is not None:
         width, reason = unit.row, "one register, as it waits for memory"
     made = strip_mine_nest(module, plan, nest, name, width, isa, unit.runner, reason)
+    made.inner.apart = _is_promised(found)
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)
+
+
+def _is_promised(found: LegalLoop) -> bool:
+    """Whether it is the user who says that accesses do not meet across iterations."""
+    return found.wanted.promised and not promises_of(found.view, found.wanted.loop).proved
 
 
 def _around(unit: JitUnit, found: LegalLoop, plan: ParallelLoop) -> ParallelLoop:
@@ -303,6 +311,7 @@ LOOPS = PassList(
         AUTO_LOOPS,
         PARALLEL_LOOPS,
         IN_LANES,
+        SHARED_LOADS,
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,

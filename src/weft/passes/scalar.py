@@ -14,6 +14,7 @@ from weft.target.passes import CANONICAL as CANONICAL_PASSES
 from weft.target.passes import optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
+from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
@@ -94,6 +95,10 @@ def _settle_invariants(unit: ScalarUnit) -> None:
 
 def _run_single_lane(unit: ScalarUnit) -> bool:
     return sum(map(run_single_lane, unit.module.definitions())) > 0
+
+
+def _share_loads(unit: ScalarUnit) -> bool:
+    return share_loads(unit.module) > 0
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
@@ -178,6 +183,13 @@ COUNTER_BANKS: Pass[ScalarUnit] = Pass(
     "counter banks",
     "loops in order that add to some of few counters have a version in which four iterations add to their own",
     _bank_counters,
+    Meaning.SCALAR,
+    optional=True,
+)
+SHARED_LOADS: Pass[ScalarUnit] = Pass(
+    "shared loads",
+    "what lane groups of a row all load from one place, before they write, is loaded once for the row",
+    _share_loads,
     Meaning.SCALAR,
     optional=True,
 )
