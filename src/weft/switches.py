@@ -40,6 +40,7 @@ OPTIONAL_PASSES = {
             "signed indices",
             "updated arrays",
             "wide comparisons",
+            "wide masks",
         ),
     )
 }

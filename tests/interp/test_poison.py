@@ -268,3 +268,23 @@ def test_freeze_gives_every_use_the_same_value() -> None:
     )
     outcome = interp.run_function(module, "f", [], 1)
     assert outcome.data.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "known"), [("i32 7", "i32 7", True), ("i32 7", "i32 8", False), ("i32 %p", "i32 0", False)]
+)
+def test_arbitrary_choice_between_one_value_is_that_value(a: str, b: str, known: bool) -> None:
+    """A mask that is off stays off, whatever is asked under it."""
+    module = read_module(f"""
+define i32 @f() {{
+  %p = freeze i32 poison
+  %c = freeze i1 poison
+  %r = select i1 %c, {a}, {b}
+  ret i32 %r
+}}""")
+    assert (interp.run_function(module, "f", [], 1).flags is None) == known
+
+
+def test_choice_by_poison_is_poison() -> None:
+    module = read_module("define i32 @f() {\n  %r = select i1 poison, i32 7, i32 7\n  ret i32 %r\n}")
+    assert interp.run_function(module, "f", [], 1).flags is not None

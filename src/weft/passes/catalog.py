@@ -25,6 +25,7 @@ from weft.passes.scalar import (
     SHARED_LOADS,
     SINGLE_LANE,
     WIDE_COMPARISONS,
+    WIDE_MASKS,
     ScalarUnit,
 )
 from weft.transform.groups.work_items import lower_work_items
@@ -53,6 +54,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     CHOICES,
     COUNTS_AHEAD,
     COUNTER_BANKS,
+    WIDE_MASKS,
     GROUP_ATOMICS,
 )
 """Passes that run on a module by itself."""

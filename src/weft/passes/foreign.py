@@ -38,7 +38,16 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
 from weft.passes.loops_in_place import run_in_step, run_lanes_inside, unmark_nest
 from weft.passes.runner import Runner
-from weft.passes.scalar import CANONICAL, CHOICES, COUNTER_BANKS, COUNTS_AHEAD, INVARIANTS, PLAIN, SINGLE_LANE
+from weft.passes.scalar import (
+    CANONICAL,
+    CHOICES,
+    COUNTER_BANKS,
+    COUNTS_AHEAD,
+    INVARIANTS,
+    PLAIN,
+    SINGLE_LANE,
+    WIDE_MASKS,
+)
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
@@ -275,10 +284,11 @@ FOREIGN_LOOPS = PassList(
         CHOICES,
         COUNTS_AHEAD,
         COUNTER_BANKS,
+        WIDE_MASKS,
     ),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",
     "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE, CHOICES, COUNTS_AHEAD),
+    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE, CHOICES, COUNTS_AHEAD, WIDE_MASKS),
 )

@@ -50,6 +50,7 @@ from weft.passes.scalar import (
     SHARED_LOADS,
     SINGLE_LANE,
     WIDE_COMPARISONS,
+    WIDE_MASKS,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
@@ -330,6 +331,7 @@ KERNELS = PassList(
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,
+        WIDE_MASKS,
         GROUP_ATOMICS,
         GROUP_LOOPS,
         SHARED_LOADS,

@@ -47,6 +47,7 @@ from weft.passes.scalar import (
     MEETING_STORES,
     SHARED_LOADS,
     SINGLE_LANE,
+    WIDE_MASKS,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
@@ -316,6 +317,7 @@ LOOPS = PassList(
         CHOICES,
         COUNTS_AHEAD,
         COUNTER_BANKS,
+        WIDE_MASKS,
         ENTRY,
     ),
 )

@@ -25,6 +25,7 @@ from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.stack_addresses import sink_stack_addresses
+from weft.transform.wide_masks import widen_masks
 
 
 class ScalarUnit(Protocol):
@@ -99,6 +100,11 @@ def _run_single_lane(unit: ScalarUnit) -> bool:
 
 def _share_loads(unit: ScalarUnit) -> bool:
     return share_loads(unit.module) > 0
+
+
+def _widen_masks(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
@@ -190,6 +196,13 @@ SHARED_LOADS: Pass[ScalarUnit] = Pass(
     "shared loads",
     "what lane groups of a row all load from one place, before they write, is loaded once for the row",
     _share_loads,
+    Meaning.SCALAR,
+    optional=True,
+)
+WIDE_MASKS: Pass[ScalarUnit] = Pass(
+    "wide masks",
+    "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
+    _widen_masks,
     Meaning.SCALAR,
     optional=True,
 )

@@ -9,9 +9,11 @@ import numpy as np
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
 from weft.interp.lanes import (
+    POISON,
     UNDEF,
     Array,
     Bundle,
+    Flags,
     Lanes,
     LaneValue,
     add_poison,
@@ -199,7 +201,7 @@ def decode_select(decoder: Decoder, i: Instruction) -> Compute:
         c = condition.data
         value = (a if c[0] else b) if c.shape == (1,) else choose(c, a, b)
         if condition.flags is not None:
-            value = _with_flags(value, condition.flags)
+            value = _with_flags(value, _flags_of_choice(condition.flags, a, b))
         if excluded is not None:
             assert isinstance(value, Lanes)
             value = Lanes(value.data, add_poison(value.flags, excluded(value.data)))
@@ -208,7 +210,22 @@ def decode_select(decoder: Decoder, i: Instruction) -> Compute:
     return compute
 
 
-def _with_flags(value: LaneValue, flags: Array) -> LaneValue:
+def _flags_of_choice(flags: Array, a: LaneValue, b: LaneValue) -> Flags:
+    """What the flags of a condition make of a choice: where it may be either, but both are one integer, it is that."""
+    if isinstance(a, Bundle) or isinstance(b, Bundle) or a.data.dtype.kind not in "iub":
+        return flags
+    same = a.data == b.data
+    for side in (a.flags, b.flags):
+        if side is not None:
+            same = same & (per_element(side, same) == 0)
+    kept = per_element(flags, same)
+    kept = np.where(same & ((kept & POISON) == 0), np.uint8(0), kept)
+    return kept if kept.any() else None
+
+
+def _with_flags(value: LaneValue, flags: Flags) -> LaneValue:
+    if flags is None:
+        return value
     if isinstance(value, Bundle):
         return Bundle(tuple(_with_flags(m, flags) for m in value.members))
     return Lanes(value.data, join_flags(value.flags, per_element(flags, value.data)))

@@ -1,0 +1,184 @@
+"""Masks that loops carry are numbers of as many bits as what they choose between.
+
+Where processors have no registers for masks, a comparison of 32-bit numbers gives 32 bits for each lane, and blends and
+masked accesses want as many. What LLVM carries over the edges of blocks are vectors of i1, though, for which it has
+registers of bytes: it packs a mask at the end of each iteration, and unpacks it at the begin of the next one. A vector
+of numbers, of which the sign says whether a lane is on, stays as it is::
+
+    live = φ(true, next)                      live' = φ(-1, next')
+    ...select live, a, b...           ==>     ...select (live' < 0), a, b...
+    next = select live, c, false              next' = select c, live', 0
+    any = (bits of next) != 0                 any = (the lanes of next' or'ed together) != 0
+
+Precondition: plain LLVM IR. Postcondition: no φ of a loop's header has vectors of i1 whose lanes mostly decide on
+values of 32 or of 64 bits, if these take few registers. A function gives the same, in all lanes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Builder, ConstInt, ConstSplat, Function, Instruction, Value
+from weft.ir.cfg_edit import remove_dead_instructions
+from weft.ir.cfg_view import cfg_of
+from weft.ir.constants import ConstZero
+from weft.ir.types import I1, FloatType, FunctionType, IntType, PointerType, Type, VectorType
+from weft.machine.targets import Isa
+
+WIDE = (32, 64)
+"""Bits of values that instructions blend by their lanes' signs."""
+
+MOST_REGISTERS = 4
+"""Of a mask: where values take more, others need the registers."""
+
+_MASKED = ("llvm.masked.load", "llvm.masked.store", "llvm.masked.gather", "llvm.masked.scatter")
+_LOGIC = ("and", "or", "xor")
+
+
+def widen_masks(function: Function, isa: Isa) -> int:
+    """Replace the masks that loops carry, if the processor has no registers for masks; how many."""
+    if isa.mask_registers or not any(_lanes_of(phi) for block in function.blocks for phi in block.phis()):
+        return 0
+    view = cfg_of(function)
+    found: dict[Instruction, Instruction] = {}
+    for loop in loop_forest(view.cfg).loops:
+        header = view.blocks[loop.header]
+        left = MOST_REGISTERS * isa.vector_bits
+        uses = {phi: _uses(phi) for phi in header.phis() if _lanes_of(phi)}
+        for phi in sorted(uses, key=lambda phi: -uses[phi].total()):
+            bits = max(uses[phi], key=lambda b: (uses[phi][b], -b), default=0)
+            taken = _lanes_of(phi) * bits
+            if bits in WIDE and taken <= left:
+                left -= taken
+                wide = VectorType(IntType(bits), _lanes_of(phi))
+                found[phi] = Builder.after_phis(header).phi(wide, phi.name)
+    for phi, wide in found.items():
+        _fill(phi, wide, found)
+    for phi, wide in found.items():
+        _use(phi, wide)
+        phi.erase()
+    if found:
+        remove_dead_instructions(function)
+    return len(found)
+
+
+def _lanes_of(value: Value) -> int:
+    """How many lanes a mask has that bits of an integer may stand for; 0 for other values."""
+    type = value.type
+    if not isinstance(type, VectorType) or type.element != I1:
+        return 0
+    return type.count if type.count > 1 and type.count & (type.count - 1) == 0 else 0
+
+
+def _uses(phi: Instruction) -> Counter[int]:
+    """On how many values of how many bits a mask decides, or others that are made of it where they are used.
+
+    What goes on to another block is packed in any case.
+    """
+    found: Counter[int] = Counter()
+    seen: set[Value] = {phi}
+    work = [phi]
+    while work:
+        mask = work.pop()
+        for user in mask.instruction_users():
+            if mask is not phi and user.block is not mask.block:
+                continue
+            if user.type == phi.type and user.op in (*_LOGIC, "select"):
+                if user not in seen:
+                    seen.add(user)
+                    work.append(user)
+            elif user.op == "select" and user.operands[0] is mask:
+                found[_bits_of(user.type)] += 1
+            elif user.op == "call" and (user.callee_name or "").startswith(_MASKED):
+                stores = user.type.is_void
+                found[_bits_of(user.args[0].type if stores else user.type)] += 1
+    return found
+
+
+def _bits_of(type: Type) -> int:
+    element = type.element if isinstance(type, VectorType) else type
+    if isinstance(element, PointerType):
+        return 64
+    return element.bits if isinstance(element, IntType | FloatType) else 0
+
+
+def _fill(phi: Instruction, wide: Instruction, found: dict[Instruction, Instruction]) -> None:
+    """Give a φ of numbers what the one of masks gets."""
+    made: dict[Value, Value] = {}
+    for value, block in phi.incoming():
+        if value not in made:
+            made[value] = _widened(value, block, wide.type, found)
+        wide.add_incoming(made[value], block)
+
+
+def _widened(value: Value, block: BasicBlock, type: Type, found: dict[Instruction, Instruction]) -> Value:
+    """The numbers of a mask that arrives from a block."""
+    zero = ConstZero(type)
+    if isinstance(value, Instruction):
+        known = found.get(value)
+        if known is not None and known.type == type:
+            return known
+        carried = found.get(value.operands[0]) if value.op == "select" else None  # type: ignore[arg-type]
+        if carried is not None and carried.type == type and _is_false(value.operands[2]):
+            # A condition that decides nothing in a lane that is off may be poison there.
+            builder = Builder(before=value)
+            numbers = builder.select(builder.unary("freeze", _decided(value)), carried, zero)
+            _ask_numbers(value, numbers)
+            return numbers
+    return Builder(before=block.terminator).cast("sext", value, type)
+
+
+def _decided(masked: Instruction) -> Value:
+    """What is looked at under a mask, be it that the mask stands there several times."""
+    mask, value, _ = masked.operands
+    while isinstance(value, Instruction) and value.op == "select" and value.operands[0] is mask:
+        if value.type != mask.type or not _is_false(value.operands[2]):
+            break
+        value = value.operands[1]
+    return value
+
+
+def _is_false(value: Value) -> bool:
+    if isinstance(value, ConstSplat):
+        value = value.element
+    return isinstance(value, ConstZero) or (isinstance(value, ConstInt) and value.value == 0)
+
+
+def _use(phi: Instruction, wide: Instruction) -> None:
+    """Let what used a mask use the signs of numbers, each block by itself."""
+    _ask_numbers(phi, wide)
+    signs: dict[BasicBlock, Instruction] = {}
+
+    def sign(block: BasicBlock) -> Instruction:
+        if block not in signs:
+            builder = Builder.after_phis(block)
+            signs[block] = builder.icmp("slt", wide, ConstZero(wide.type))
+        return signs[block]
+
+    for user in list(phi.instruction_users()):
+        assert user.block is not None
+        if user.is_phi:
+            for i, (value, block) in enumerate(list(user.incoming())):
+                if value is phi:
+                    user.set_operand(i, sign(block))
+        else:
+            user.replace_operand(phi, sign(user.block))
+
+
+def _ask_numbers(mask: Instruction, numbers: Value) -> None:
+    """Ask numbers whether some lane of a mask is on, where its bits are asked."""
+    for bits in [u for u in mask.instruction_users() if u.op == "bitcast" and isinstance(u.type, IntType)]:
+        for test in list(bits.instruction_users()):
+            if test.op != "icmp" or test.predicate not in ("eq", "ne") or not _is_false(test.operands[1]):
+                continue
+            builder = Builder(before=test)
+            builder.loc = test.loc
+            type = numbers.type
+            assert isinstance(type, VectorType)
+            name = f"llvm.vector.reduce.or.v{type.count}i{_bits_of(type)}"
+            reduce = builder.module.declare(name, FunctionType(type.element, (type,)))
+            either = builder.call(reduce, (numbers,))
+            new = builder.icmp(test.predicate, either, ConstInt(either.type, 0))  # type: ignore[arg-type]
+            test.replace_all_uses(new)
+            test.erase()
