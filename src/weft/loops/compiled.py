@@ -76,9 +76,9 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered", "_memory", "_packer",
-        "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks", "_twins", "declared", "few_record",
-        "function", "options", "record", "row_numbers", "timings", "types",
+        "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered",
+        "_memory", "_packer", "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks",
+        "_twins", "declared", "few_record", "function", "options", "record", "row_numbers", "timings", "types",
     )  # fmt: skip
 
     def __init__(

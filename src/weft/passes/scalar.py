@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Function, Module
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
@@ -47,6 +48,12 @@ class ScalarUnit(Protocol):
     def timings(self) -> Timings:
         """Seconds in each part of the compilation."""
         ...
+
+
+class RemarkedUnit(ScalarUnit, Protocol):
+    """One of which people hear what has been decided."""
+
+    remarks: RemarkLog
 
 
 def _is_plain(unit: ScalarUnit) -> bool:
@@ -98,8 +105,12 @@ def _run_single_lane(unit: ScalarUnit) -> bool:
     return sum(map(run_single_lane, unit.module.definitions())) > 0
 
 
-def _share_loads(unit: ScalarUnit) -> bool:
-    return share_loads(unit.module) > 0
+def _share_loads(unit: RemarkedUnit) -> bool:
+    found = share_loads(unit.module)
+    for span in dict.fromkeys(found):
+        message = "what lane groups load here, all from one place, is loaded once for a row of them"
+        unit.remarks.add(RemarkKind.MEMORY, message, span, pass_name="shared loads")
+    return bool(found)
 
 
 def _widen_masks(unit: ScalarUnit) -> bool:
@@ -192,7 +203,7 @@ COUNTER_BANKS: Pass[ScalarUnit] = Pass(
     Meaning.SCALAR,
     optional=True,
 )
-SHARED_LOADS: Pass[ScalarUnit] = Pass(
+SHARED_LOADS: Pass[RemarkedUnit] = Pass(
     "shared loads",
     "what lane groups of a row all load from one place, before they write, is loaded once for the row",
     _share_loads,

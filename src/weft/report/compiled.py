@@ -251,6 +251,10 @@ class CompiledCode(Struct):
         span = remark.span
         if remark.pass_name == "guard splitting" and span is not None:
             self.bounds.add((span.file, span.line))
+        elif remark.pass_name == "shared loads" and span is not None:
+            # They stand before the loop over lane groups, in none of the SIMD functions.
+            spot = Spot(span.file, span.line, span.column)
+            self.accesses.setdefault((spot, "load"), AccessCode()).forms.setdefault("uniform", 1.0)
         elif remark.pass_name == "grid walks" and span is not None:
             self.walks.add((span.file, span.line))
         elif not self.how and remark.kind in (RemarkKind.VECTORIZED, RemarkKind.LANE_BY_LANE):

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Module, Poison, Value
 from weft.ir.cfg_edit import replace_and_erase
@@ -30,6 +31,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap
 from weft.ir.effects import is_speculatable, may_not_return, may_write
 from weft.ir.intrinsics import APART_ATTRIBUTE
+from weft.ir.locations import span_of
 
 
 class _Round(Struct, frozen=True):
@@ -60,18 +62,18 @@ class _Round(Struct, frozen=True):
         return value.block not in self.inside and value.op != "alloca"
 
 
-def share_loads(module: Module) -> int:
-    """Load what rounds of loops have in common before the loops; how many loads."""
+def share_loads(module: Module) -> list[SourceSpan | None]:
+    """Load what rounds of loops have in common before the loops; where these loads are in the source."""
     calls: dict[Value, list[Instruction]] = {
         f: [] for f in module.definitions() if f.attribute(APART_ATTRIBUTE) is not None
     }
     if not calls:
-        return 0
+        return []
     for function in module.definitions():
         for instruction in function.instructions():
             if instruction.op == "call" and instruction.callee in calls:
                 calls[instruction.callee].append(instruction)
-    found = 0
+    found: list[SourceSpan | None] = []
     for callee, of_it in calls.items():
         assert isinstance(callee, Function)
         callee.attributes = tuple(a for a in callee.attributes if not a.startswith(f'"{APART_ATTRIBUTE}"'))
@@ -101,15 +103,16 @@ def _round_of(call: Instruction) -> _Round | None:
     return _Round(call, outside[0], header, inside)
 
 
-def _share(callee: Function, around: _Round) -> int:
+def _share(callee: Function, around: _Round) -> list[SourceSpan | None]:
     """Let the callee take what it loads as parameters."""
     if not any(map(may_write, callee.instructions())):
         # LLVM sees that nothing changes.
-        return 0
+        return []
     needed = _in_common(callee, around)
     loads = [i for i in needed if i.op == "load"]
     if not loads:
-        return 0
+        return []
+    places = [span_of(load) for load in loads]
     first = _block_of_first_loads(around)
     copies: ValueMap = dict(zip(callee.args, around.call.args, strict=True))
     builder = Builder(before=first.terminator)
@@ -125,7 +128,7 @@ def _share(callee: Function, around: _Round) -> int:
     builder.loc = around.call.loc
     builder.call(callee, given)
     around.call.erase()
-    return len(loads)
+    return places
 
 
 def _copied(builder: Builder, instruction: Instruction, copies: ValueMap) -> Instruction:
