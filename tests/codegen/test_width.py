@@ -90,6 +90,40 @@ def test_values_that_do_not_fit_the_register_file_make_fewer_lanes(isa: Isa) -> 
     assert chosen(chain(BUSY, carried=12), isa) == isa.lanes(32)
 
 
+def without_loop(values: int) -> str:
+    """A kernel that holds so many values at once, and has no loop."""
+    loads = "\n".join(
+        f"  %p{i} = getelementptr float, ptr %in{i}, i64 %tid.x\n  %v{i} = load float, ptr %p{i}"
+        for i in range(values)
+    )
+    pairs = "\n".join(f"  %m{i} = fmul float %v{i}, %v{values - 1 - i}" for i in range(values // 2))
+    sums = "\n".join(
+        f"  %s{i} = fadd float {f'%s{i - 1}' if i > 1 else '%m0'}, %m{i}" for i in range(1, values // 2)
+    )
+    params = "".join(f", ptr %in{i}" for i in range(values))
+    return f"""
+define void @k(ptr %out, i64 %tid.x{params}) "weft.kernel" {{
+entry:
+{loads}
+{pairs}
+{sums}
+  %at = getelementptr float, ptr %out, i64 %tid.x
+  store float %s{values // 2 - 1}, ptr %at
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)
+def test_values_outside_of_loops_that_do_not_fit_make_fewer_lanes(isa: Isa) -> None:
+    assert chosen(without_loop(12), isa) == isa.lanes(32)
+    assert chosen(without_loop(4), isa) > isa.lanes(32)
+
+
+def test_where_there_are_registers_there_are_as_many_lanes() -> None:
+    assert chosen(without_loop(6), AVX512) > chosen(without_loop(6), AVX2)
+
+
 def iterate(out, start):
     i = cuda.grid(1)
     if i < out.shape[0]:

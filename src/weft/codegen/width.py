@@ -6,7 +6,8 @@ where each thread waits for memory that it then chases, and wherever what is the
 for more of them. The model compares the cycles that a thread takes at one register for the values that most of the
 work is done on, at two and so on: per loop, the longer of what its instructions
 cost and how long the values that it carries take, what it computes for all threads at once, and spills beyond the
-register file, ten times for each loop around.
+register file, ten times for each loop around; outside of loops, where threads of other lane groups run at the same time
+anyway, spills of what is held where most is.
 
 Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there
 is no instruction for it, there are no lane groups: the width is 1. That is so only where what is loaded decides about

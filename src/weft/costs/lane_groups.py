@@ -69,6 +69,7 @@ class WidthModel:
         self._order = reverse_postorder(self._view.cfg.succs)
         self._rows = reread_rows(divergence)
         self._copied = _with_addresses(load for row in self._rows.rows for load in row.reads)
+        self._most_bits_outside = self._count_bits_outside()
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
 
@@ -117,7 +118,7 @@ class WidthModel:
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
-        cycles = total.get(None, 0.0)
+        cycles = total.get(None, 0.0) + self._lacking(self._most_bits_outside, width)
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
@@ -300,14 +301,52 @@ class WidthModel:
         header = self._view.blocks[loop.header]
         live: set[Value] = {*self._live.live_in[header], *header.phis()}
         vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
-        bits = sum(8 * self._layout.size(v.type) for v in vectors if v.type != I1)
+        bits = self._bits_of(vectors)
         if not self._isa.mask_registers:
-            # Masks are vectors, that of the threads which are in the loop as well.
-            bits += 32 * (sum(v.type == I1 for v in vectors) + self._is_divergent(loop))
+            # The mask of the threads which are in the loop is a vector as well.
+            bits += 32 * self._is_divergent(loop)
         bits += self._bits_left_behind(loop)
+        return self._lacking(bits, width)
+
+    def _bits_of(self, vectors: Iterable[Instruction]) -> int:
+        """Bits of each thread in registers that hold these values."""
+        mask = 0 if self._isa.mask_registers else 32
+        return sum(mask if v.type == I1 else 8 * self._layout.size(v.type) for v in vectors)
+
+    def _lacking(self, bits: int, width: int) -> float:
+        """Cycles for registers that there are not, where each thread has so many bits in them."""
         used = bits * width / self._isa.vector_bits
         lacking = used + self._constants.spare_registers - self._isa.vector_registers
         return self._constants.spill * max(0.0, lacking)
+
+    def _count_bits_outside(self) -> int:
+        """The most bits of each thread that are in registers at some place outside of loops.
+
+        Of boxes none are counted: their lanes share what they load, and nobody has measured how long that is kept.
+        """
+        most = 0
+        if len(self._divergence.engine.threads.domain.extents) > 1:
+            return most
+        for number, block in enumerate(self._view.blocks):
+            if self._loops.innermost[number] is not None:
+                continue
+            live = {
+                v for v in self._live.live_out[block] if isinstance(v, Instruction) and self._is_vector(v)
+            }
+            bits = self._bits_of(live)
+            most = max(most, bits)
+            for instruction in reversed(block.instructions):
+                if instruction in live:
+                    live.remove(instruction)
+                    bits -= self._bits_of((instruction,))
+                if instruction.is_phi:
+                    continue
+                for value in instruction.used_values():
+                    if isinstance(value, Instruction) and value not in live and self._is_vector(value):
+                        live.add(value)
+                        bits += self._bits_of((value,))
+                most = max(most, bits)
+        return most
 
     def _recurrences(self, latency: float) -> dict[Loop, float]:
         """The latency of what each loop carries, where what is looked up is there after some cycles."""
