@@ -124,6 +124,50 @@ def test_where_there_are_registers_there_are_as_many_lanes() -> None:
     assert chosen(without_loop(6), AVX512) > chosen(without_loop(6), AVX2)
 
 
+COUNTED = """
+define void @k(ptr %out, ptr %in, i64 %tid.x) "weft.kernel" {{
+entry:
+  %x = uitofp i64 %tid.x to double
+  br label %head
+head:
+  %j = phi i64 [ 0, %entry ], [ %i, %head ]
+  %v = phi double [ %x, %entry ], [ %next, %head ]
+  {place}
+  %l = load double, ptr %p
+{body}
+  %next = fadd double %q11, %l
+  %i = add i64 %j, 1
+  %c = icmp slt i64 %i, 100
+  br i1 %c, label %head, label %done
+done:
+  %at = getelementptr double, ptr %out, i64 %tid.x
+  store double %next, ptr %at
+  ret void
+}}
+"""
+ARITHMETIC = "\n".join(
+    f"  %q{i} = fmul double {f'%q{i - 1}' if i else '%l'}, %x\n  %r{i} = fadd double %q{i}, %x"
+    for i in range(12)
+)
+
+
+def test_more_than_four_registers_are_for_threads_that_look_up() -> None:
+    """Where they only compute, so many values go to the stack."""
+
+    def width(place: str) -> int:
+        kernel = read_module(COUNTED.format(place=place, body=ARITHMETIC)).functions["k"]
+        domain = domain_named("product", (16,))
+        found = analyze_divergence(
+            kernel, domain=domain, initial={kernel.args[2]: domain.strided(1, 64, 16)}, width=16
+        )
+        return choose_width(found, AVX2, in_lanes=True).width
+
+    same = "%p = getelementptr double, ptr %in, i64 %j"
+    own = "%b = fptosi double %v to i64\n  %p = getelementptr double, ptr %in, i64 %b"
+    assert width(same) <= 16
+    assert width(own) == 32
+
+
 def iterate(out, start):
     i = cuda.grid(1)
     if i < out.shape[0]:

@@ -224,6 +224,11 @@ class WidthModel:
         return bool(self._loops.loops)
 
     @property
+    def looks_up(self) -> bool:
+        """Whether lanes load from places of their own in loops."""
+        return any(map(self._gathers, self._loops.loops))
+
+    @property
     def reads_far_apart(self) -> bool:
         """Whether some loop's iterations access rows of neighbours that lie far apart."""
         return bool(self._jumping)
