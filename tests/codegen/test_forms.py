@@ -70,7 +70,8 @@ def test_other_addresses_are_gathered_and_scattered() -> None:
 
 
 def test_uniform_access_is_made_once() -> None:
-    text = widened(kernel_text("  %v = load i32, ptr %in\n" + stored("%v")))
+    """A lane group, that is: behind a store; before it, it would be made once for all of them."""
+    text = widened(kernel_text("  store i32 %u, ptr %out\n  %v = load i32, ptr %in\n" + stored("%v")))
     assert lines(text, "load i32, ptr %in") and not lines(text, "load <8")
 
 
