@@ -102,7 +102,9 @@ def called(function, make):
 @pytest.mark.parametrize("function", WALKS, ids=lambda f: f.__name__)
 def test_lanes_that_would_each_walk_on_their_own_are_none(function, level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
-    assert any("runs iteration after iteration" in m for m in called(function, WALKS[function]))
+    said = called(function, WALKS[function])
+    # Or the data decide: both are tried.
+    assert any("runs iteration after iteration" in m or "one after the other, too" in m for m in said)
 
 
 @pytest.mark.parametrize("level", LEVELS)

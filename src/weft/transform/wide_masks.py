@@ -11,7 +11,8 @@ of numbers, of which the sign says whether a lane is on, stays as it is::
     any = (bits of next) != 0                 any = (the lanes of next' or'ed together) != 0
 
 Precondition: plain LLVM IR. Postcondition: no φ of a loop's header has vectors of i1 whose lanes mostly decide on
-values of 32 or of 64 bits, if these take few registers. A function gives the same, in all lanes.
+values of 32 or of 64 bits, if these take few registers. Preserves what functions
+give, in all lanes.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ be a flag which says that other threads have found what is looked for, and no th
 Precondition: plain LLVM IR; functions with the attribute `APART_ATTRIBUTE` are called by loops of which each round is
 of other threads (`weft.codegen.loops`). Postcondition: these functions have parameters for what they loaded, before
 anything that may write, from places that a loop does not change; the loop is preceded by these loads, if it has a
-round. No function has the attribute.
+round. No function has the attribute. Preserves the program where threads do not race.
 """
 
 from __future__ import annotations
