@@ -260,7 +260,8 @@ def test_loops_of_c_are_merged(name: str, tmp_path) -> None:
     assert "one loop goes over all pairs" in str(made.remarks)
     rng = np.random.default_rng(8)
     codes = [load_object(code, [name]) for code in (made.object_code, emit_object(text, TargetSpec.chosen()))]
-    numbers = (1, 8, 64, 128)
+    # Where there are no distances, `two` has no end, which C lets compilers do anything about.
+    numbers = (8, 64, 128) if name == "two" else (1, 8, 64, 128)
     cases = [
         (n, other, shift)
         for n in numbers
