@@ -64,8 +64,8 @@ class CompileOptions(Struct, frozen=True):
         Branches around what no thread of a lane group takes: ``off``, ``auto`` (where it is expected to pay) or ``on``
         (wherever threads diverge).
     small_arrays
-        Whether all arrays have less than 2 GiB, so that 32 bits are enough for places in them; the launcher of a kernel
-        sees to that.
+        Whether all arrays have less than 2 GiB, so that 32 bits are enough for places in them, and less than 2^30
+        elements along each dimension; the launcher of a kernel sees to that.
     arrays_apart
         Whether no two arrays overlap; the launcher of a kernel sees to that, where `LaunchTerms.arrays_apart`
         (`weft.runtime.launch_terms`) says that the code makes use of it.

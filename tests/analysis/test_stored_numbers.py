@@ -114,3 +114,22 @@ out:
 """)
     made_of = a.value("part" if "part" in number else "x")
     assert ranges.at(made_of, a.block("inside")) == expected
+
+
+def test_a_frozen_comparison_tells_of_nothing_that_may_have_wrapped_around() -> None:
+    a, ranges = ranges_of("""
+define i64 @f(i64 %a) {
+entry:
+  %x = add i64 %a, 1
+  %y = add nsw i64 %x, 3
+  %high = icmp slt i64 %y, 10
+  %known = freeze i1 %high
+  br i1 %known, label %inside, label %out
+inside:
+  ret i64 %x
+out:
+  ret i64 0
+}
+""")
+    # Where the sum wraps around, either way may be gone.
+    assert ranges.at(a.value("x"), a.block("inside")) is None

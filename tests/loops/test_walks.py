@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from bench.suite.loops_irregular import multi_radius
 from weft import cuda, prange
 from weft.diag.remarks import Remark, RemarkKind
 
@@ -147,35 +148,8 @@ def test_loops(width: int | None, dtype: type):
     np.testing.assert_array_equal(*results)
 
 
-def count_in_boxes(points, lows, highs, queries, reach, counts):
-    for i in prange(counts.size):
-        stack = np.empty(STACK, np.int32)
-        found = 0
-        stack[0] = 0
-        top = 1
-        while top > 0:
-            top -= 1
-            node = stack[top]
-            outside = points.dtype.type(0)
-            for d in range(points.shape[1]):
-                gap = max(lows[node, d] - queries[i, d], queries[i, d] - highs[node, d], points.dtype.type(0))
-                outside += gap * gap
-            if outside <= reach:
-                squared = points.dtype.type(0)
-                for d in range(points.shape[1]):
-                    step = points[node, d] - queries[i, d]
-                    squared += step * step
-                if squared <= reach:
-                    found += 1
-                if 2 * node + 2 < points.shape[0]:
-                    stack[top] = 2 * node + 1
-                    stack[top + 1] = 2 * node + 2
-                    top += 2
-        counts[i] = found
-
-
-@pytest.mark.parametrize(("dimensions", "reach"), [(2, 0.01), (9, 0.5), (40, 3.0)])
-def test_walks_along_rows(dimensions: int, reach: float) -> None:
+@pytest.mark.parametrize(("dimensions", "radius"), [(2, 0.1), (9, 0.7), (40, 2.3)])
+def test_walks_along_rows(dimensions: int, radius: float) -> None:
     rng = np.random.default_rng(3)
     points, wanted = rng.random((NODES, dimensions)), rng.random((19, dimensions))
     lows, highs = points.copy(), points.copy()
@@ -183,13 +157,13 @@ def test_walks_along_rows(dimensions: int, reach: float) -> None:
         for child in (2 * node + 1, 2 * node + 2):
             lows[node] = np.minimum(lows[node], lows[child])
             highs[node] = np.maximum(highs[node], highs[child])
-    near = ((points[None] - wanted[:, None]) ** 2).sum(axis=2) <= reach
+    near = ((points[None] - wanted[:, None]) ** 2).sum(axis=2) <= radius * radius
     for options in ({}, {"width": 4}):
         counts = np.zeros(19, np.int32)
-        function = weft.jit(**options)(count_in_boxes)
+        function = weft.jit(**options)(multi_radius)
         # Behind the first call it is known how short rows are.
         for _ in range(2):
-            function(points, lows, highs, wanted, reach, counts)
+            function(points, lows, highs, wanted, np.full(19, radius), counts)
             np.testing.assert_array_equal(counts, near.sum(axis=1))
     assert 0 < counts.sum() < counts.size * NODES
 

@@ -120,7 +120,8 @@ def _widened(value: Value, block: BasicBlock, type: Type, found: dict[Instructio
         known = found.get(value)
         if known is not None and known.type == type:
             return known
-        carried = found.get(value.operands[0]) if value.op == "select" else None  # type: ignore[arg-type]
+        mask = value.operands[0] if value.op == "select" else None
+        carried = found.get(mask) if isinstance(mask, Instruction) else None
         if carried is not None and carried.type == type and _is_false(value.operands[2]):
             # A condition that decides nothing in a lane that is off may be poison there.
             builder = Builder(before=value)
@@ -176,10 +177,10 @@ def _ask_numbers(mask: Instruction, numbers: Value) -> None:
             builder = Builder(before=test)
             builder.loc = test.loc
             type = numbers.type
-            assert isinstance(type, VectorType)
+            assert isinstance(type, VectorType) and isinstance(type.element, IntType)
             name = f"llvm.vector.reduce.or.v{type.count}i{_bits_of(type)}"
             reduce = builder.module.declare(name, FunctionType(type.element, (type,)))
             either = builder.call(reduce, (numbers,))
-            new = builder.icmp(test.predicate, either, ConstInt(either.type, 0))  # type: ignore[arg-type]
+            new = builder.icmp(test.predicate, either, ConstInt(type.element, 0))
             test.replace_all_uses(new)
             test.erase()

@@ -221,6 +221,19 @@ def _ends(counter: Counter, predicate: str) -> bool:
     return step > 0 and "nuw" in flags
 
 
+def is_left_by_itself(loop: CountedLoop) -> bool:
+    """Whether only the loop goes to its exit, and what is used there goes through φs."""
+    inside = set(loop.blocks)
+    if any(p not in inside for p in loop.exit.predecessors):
+        return False
+    return all(
+        user.block in inside or (user.is_phi and user.block is loop.exit)
+        for block in loop.blocks
+        for i in block.instructions
+        for user in i.instruction_users()
+    )
+
+
 def known_iterations(loop: CountedLoop) -> int | None:
     """How often the body runs, where numbers say so; counters stay below 2³¹, where they have no sign."""
     counter, bound, more = loop.counter, loop.bound, _REACHES.get(loop.predicate)

@@ -84,8 +84,7 @@ def is_identified(value: Value) -> bool:
     if isinstance(value, Argument):
         return "noalias" in value.attributes or any(text.startswith("byval") for text in value.attributes)
     if isinstance(value, Instruction):
-        shared = kind_of(value.callee_name) is IntrinsicKind.SHARED
-        return value.op == "alloca" or shared or is_allocation(value) or value.callee_name == FIRST
+        return _is_own(value) or kind_of(value.callee_name) is IntrinsicKind.SHARED
     return False
 
 

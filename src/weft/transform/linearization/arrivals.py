@@ -2,8 +2,8 @@
 
 The threads that took different old edges into a block now come to it together, over whatever path runs all their
 sources. A variable collects what they bring: at the end of each source, the threads that take the edge from there
-set it, the others keep what earlier sources on the path have set. So there is nothing to choose on a path on which
-a uniform branch left only one source.
+set it, and those that come later may, as they set it again; the others keep what earlier sources on the path have set.
+So there is nothing to choose on a path on which a uniform branch left only one source.
 """
 
 from __future__ import annotations

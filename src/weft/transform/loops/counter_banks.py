@@ -21,7 +21,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
 from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, Function, Instruction, Value
@@ -96,7 +96,7 @@ def _next(function: Function, done: set[BasicBlock]) -> tuple[CFGView, Loop, Cou
         if own.children or isinstance(loop, str) or loop.header in done or not _counts_from_zero(loop):
             continue
         store = _only_store(loop)
-        if store is None or not _is_left_by_itself(loop):
+        if store is None or not is_left_by_itself(loop):
             continue
         if ranges is None:
             ranges = Ranges(function, view, block_index(view.cfg))
@@ -115,19 +115,6 @@ def _counts_from_zero(loop: CountedLoop) -> bool:
         and counter.start == const_int(0, counter.type)
         and counter.type.bits in (32, 64)
         and loop.predicate in ("slt", "ult", "ne")
-    )
-
-
-def _is_left_by_itself(loop: CountedLoop) -> bool:
-    """Whether only the loop goes to its exit, and what is used there goes through φs."""
-    inside = set(loop.blocks)
-    if any(p not in inside for p in loop.exit.predecessors):
-        return False
-    return all(
-        user.block in inside or (user.is_phi and user.block is loop.exit)
-        for block in loop.blocks
-        for i in block.instructions
-        for user in i.instruction_users()
     )
 
 

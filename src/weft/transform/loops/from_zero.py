@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -60,7 +60,7 @@ def _next(
         if found.children or view.blocks[found.header] in done:
             continue
         loop = counted_loop(view, found)
-        if not isinstance(loop, str) and _asks(loop) and _is_left_by_itself(loop) and chosen(loop):
+        if not isinstance(loop, str) and _asks(loop) and is_left_by_itself(loop) and chosen(loop):
             return view, found, loop
     return None
 
@@ -76,19 +76,6 @@ def _asks(loop: CountedLoop) -> bool:
         asks_for_sign(i) and any(_without_casts(v) is counter.phi for v in i.operands)
         for block in loop.blocks
         for i in block.instructions
-    )
-
-
-def _is_left_by_itself(loop: CountedLoop) -> bool:
-    """Whether only the loop goes to its exit, and what is used there goes through φs."""
-    inside = set(loop.blocks)
-    if any(p not in inside for p in loop.exit.predecessors):
-        return False
-    return all(
-        user.block in inside or (user.is_phi and user.block is loop.exit)
-        for block in loop.blocks
-        for i in block.instructions
-        for user in i.instruction_users()
     )
 
 

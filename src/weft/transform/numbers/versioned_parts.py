@@ -74,9 +74,10 @@ class Part(Struct, frozen=True):
 
     def copied_to(self, values: ValueMap) -> Part:
         """The same part of a copy of the function."""
-        head, *blocks = (values[block] for block in (self.head, *self.blocks))
+        head, *blocks = (_copy_of(block, values) for block in (self.head, *self.blocks))
         end = values[self.end] if self.end is not None else None
-        return Part(head, tuple(blocks), end)  # type: ignore[arg-type]
+        assert end is None or isinstance(end, Instruction)
+        return Part(head, tuple(blocks), end)
 
     def close(self) -> BasicBlock | None:
         """Cut the last block where the part ends; the block behind it, which nothing else leads to."""
@@ -185,4 +186,10 @@ def join_versions(join: BasicBlock, copied: Sequence[BasicBlock], versions: Sequ
             user.replace_operand(value, phi)
         phi.add_incoming(value, last)
         for version in versions:
-            phi.add_incoming(version[value], version[last])  # type: ignore[arg-type]
+            phi.add_incoming(version[value], _copy_of(last, version))
+
+
+def _copy_of(block: BasicBlock, values: ValueMap) -> BasicBlock:
+    copy = values[block]
+    assert isinstance(copy, BasicBlock)
+    return copy
