@@ -27,8 +27,9 @@ from weft.passes.runner import Runner
 NEARLY_ALL = 0.35
 """The power of the number of threads by which visits grow among neighbours that want nearly the same.
 
-It was not chosen by these: on an Intel server core (Ice Lake), walks down an octree and down a tree of intervals take 1.00
-to 1.05 and 1.13 to 1.42 times as long in the width that follows from it as in the best one, for queries in order."""
+It was not chosen by these: on an Intel server core (Ice Lake), walks down an octree and down a tree of intervals take
+1.00 to 1.05 and 1.13 to 1.42 times as long in the width that follows from it as in the best one, for queries in order.
+"""
 
 LEAST = 4
 """Fewer threads gain too little by what is the same for all of them."""
