@@ -124,6 +124,36 @@ def test_where_there_are_registers_there_are_as_many_lanes() -> None:
     assert chosen(without_loop(6), AVX512) > chosen(without_loop(6), AVX2)
 
 
+BYTES = """
+define void @k(ptr %out, ptr %in, i64 %tid.x) "weft.kernel" {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %more, %next ]
+  %at = add i64 %tid.x, %k
+  %p = getelementptr i8, ptr %in, i64 %at
+  %x = load i8, ptr %p
+  %c = icmp ugt i8 %x, 3
+  br i1 %c, label %next, label %done
+next:
+  %more = add i64 %k, 1
+  br label %head
+done:
+  %q = getelementptr i8, ptr %out, i64 %tid.x
+  store i8 %x, ptr %q
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("isa", "most"), [(SSE4, 16), (AVX2, 32), (AVX512, 64)], ids=["sse", "avx2", "avx512"]
+)
+def test_masks_have_no_more_lanes_than_llvm_keeps_in_registers(isa: Isa, most: int) -> None:
+    """Vectors of i1 with more elements are taken apart at each branch: searches of bytes took 6 times as long."""
+    assert chosen(BYTES, isa) == most
+
+
 COUNTED = """
 define void @k(ptr %out, ptr %in, i64 %tid.x) "weft.kernel" {{
 entry:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import weft
-from weft import cuda
+from weft import cuda, prange
 from weft.cuda.c.module import Module
 from weft.opencl import Program
 from weft.report.model import FindingKind
@@ -107,6 +109,56 @@ def test_functions_with_parallel_loops_report_on_their_bodies() -> None:
     assert FindingKind.GATHER in _kinds(report)
     assert "iterations at a time" in report.functions[0].compiled
     assert "gather" in " ".join(_line(report, "x[index[i]]").memory)
+
+
+@cuda.jit
+def norms(points, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        total = 0.0
+        for d in range(points.shape[1]):
+            total += points[i, d] * points[i, d]
+        out[i] = total
+
+
+def norms_in_order(points, out):
+    for i in prange(out.size):
+        total = 0.0
+        for d in range(points.shape[1]):
+            total += points[i, d] * points[i, d]
+        out[i] = total
+
+
+def test_code_for_short_rows_is_in_the_report() -> None:
+    """What runs is the version for rows of 3: it has other lanes than the general code."""
+    points, out = np.random.default_rng(1).random((1000, 3)), np.zeros(1000)
+    loop = weft.jit(norms_in_order)
+    loop(points, out)
+    norms[8, 128](points, out)
+    for function in (loop, norms):
+        parts = str(function.report()).split(" where points.shape[1] is 3\n")
+        assert len(parts) == 2
+        remarks = [str(r) for r in function.remarks if "at a time" in r.message]
+        lanes = re.search(r"runs (\d+) (?:iterations|threads) at a time", parts[1])[1]
+        assert f"lane group of {lanes} lanes" in parts[1].splitlines()[0]
+        assert any(f"runs {lanes} " in remark for remark in remarks)
+
+
+def test_functions_in_one_report_keep_their_lanes() -> None:
+    @weft.jit("void(uint8[::1], float64[::1])")
+    def both(a, b):
+        for i in prange(a.size):
+            a[i] = a[i] * a[i]
+        for i in prange(b.size):
+            b[i] = b[i] + 1
+
+    first, second = (line for line in str(both.report()).splitlines() if "lane group of" in line)
+    told = re.findall(r"runs (\d+) iterations", str(both.report()))
+    assert [f"lane group of {n} lanes" in line for n, line in zip(told, (first, second), strict=True)] == [
+        True,
+        True,
+    ]
+    assert told[0] != told[1]
 
 
 def test_a_function_without_a_parallel_loop_runs_one_at_a_time() -> None:

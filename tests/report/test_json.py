@@ -37,7 +37,7 @@ def _has(item, keys) -> None:
 def check(data) -> None:
     assert set(data) == {"functions"}
     for function in data["functions"]:
-        assert set(function) == {"name", "compiled", "cycles", *SCHEMA}
+        assert set(function) == {"name", "compiled", "cycles", "lanes", *SCHEMA}
         for part, keys in SCHEMA.items():
             for item in function[part]:
                 _has(item, keys)

@@ -96,11 +96,42 @@ def test_whether_a_lane_is_on_is_asked_of_the_numbers():
 
 @pytest.mark.parametrize(
     ("lanes", "bits", "isa"),
-    [(16, 32, AVX512), (32, 8, AVX2), (16, 16, AVX2), (64, 32, AVX2), (32, 64, AVX2), (32, 32, SSE2)],
-    ids=["registers-for-masks", "bytes", "words", "eight-registers", "eight-of-doubles", "eight-of-sse"],
+    [(16, 32, AVX512), (32, 8, AVX2), (16, 16, AVX2), (32, 64, AVX2), (16, 64, SSE2)],
+    ids=["registers-for-masks", "bytes", "words", "eight-registers", "eight-of-sse"],
 )
 def test_other_masks_stay(lanes, bits, isa):
     assert widened(counted(lanes, bits), isa) == 0
+
+
+@pytest.mark.parametrize(("lanes", "bits", "isa"), [(64, 32, AVX2), (64, 8, AVX2), (32, 32, SSE2)])
+def test_masks_of_more_lanes_than_bytes_become_bytes(lanes, bits, isa):
+    """LLVM has no vectors for these, and would carry each lane by itself."""
+    module = counted(lanes, bits)
+    wanted = what_is_left(module, lanes, bits)
+    assert widened(module, isa) == 1
+    assert f"phi <{lanes} x i1>" not in write_module(module)
+    assert what_is_left(module, lanes, bits) == wanted
+
+
+def test_masks_that_meet_behind_a_branch_become_bytes():
+    module = read_module("""
+define void @meet(i1 %way, <64 x i8> %a, <64 x i8> %b, ptr %out) {
+entry:
+  %some = icmp ult <64 x i8> %a, %b
+  br i1 %way, label %other, label %done
+other:
+  %most = icmp ne <64 x i8> %a, %b
+  br label %done
+done:
+  %mask = phi <64 x i1> [ %some, %entry ], [ %most, %other ]
+  %kept = select <64 x i1> %mask, <64 x i8> %a, <64 x i8> %b
+  store <64 x i8> %kept, ptr %out, align 1
+  ret void
+}
+""")
+    assert widened(module, AVX512) == 0
+    assert widened(module, AVX2) == 1
+    assert "phi <64 x i8>" in write_module(module)
 
 
 def test_mask_of_which_only_others_are_made_stays():

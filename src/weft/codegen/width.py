@@ -110,9 +110,9 @@ class _Weights:
     def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool) -> None:
         self.model, self.constants = WidthModel(divergence, isa, in_loop=in_loop), constants_of(isa)
         self._bits = self.model.dominant_bits()
-        self._least = max(2, min(MAX_WIDTH, isa.lanes(self._bits)))
+        self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
         registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers
-        most = min(MAX_WIDTH, self._least * registers)
+        most = min(MAX_WIDTH, isa.mask_lanes, self._least * registers)
         self._widths = [self._least]
         while self._widths[-1] < most:
             self._widths.append(2 * self._widths[-1])

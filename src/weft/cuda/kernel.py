@@ -273,8 +273,7 @@ class Kernel(Portable, Configurable):
     @property
     def remarks(self) -> list[Remark]:
         """What was decided about each signature compiled so far, and for lengths of short rows, and of each once."""
-        knowing = (code for code in list(self._specializations.made.values()) if code.options.known)
-        found = (r for compiled in (*self.overloads.values(), *knowing) for r in compiled.remarks)
+        found = (r for compiled in (*self.overloads.values(), *self._knowing()) for r in compiled.remarks)
         return list(dict.fromkeys((*self._terms.remarks, *found)))
 
     def inspect_llvm(self, signature: Any = None) -> Any:
@@ -392,7 +391,8 @@ class Kernel(Portable, Configurable):
         Parameters
         ----------
         signature
-            Argument types as for `compile`; by default all compiled or declared so far.
+            Argument types as for `compile`; by default all compiled or declared so far, and code for lengths of short
+            rows that launches have had.
         args
             Shapes of the arguments as for ``weft analyze --args``, all uniform by default.
         width
@@ -402,10 +402,25 @@ class Kernel(Portable, Configurable):
         """
         from weft.cuda.compiled_code import compiled_by
         from weft.report.kernels import report_on_function
+        from weft.report.report import joined
 
         wanted = self.signatures if signature is None else [types_of(signature)]
         compile = compiled_by(lambda function, types: self._options_for(types))
-        return report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
+        found = report_on_function(self.py_func, wanted, args=args, width=width, scope=scope, compile=compile)
+        if signature is not None:
+            return found
+        versions = [
+            report_on_function(
+                self.py_func, [code.types], args=args, width=width, scope=scope,
+                compile=compiled_by(lambda function, types, own=code.options: own), known=code.options.known,
+            )
+            for code in self._knowing()
+        ]  # fmt: skip
+        return joined([found, *versions])
+
+    def _knowing(self) -> list[CompiledKernel]:
+        """Code for lengths of short rows that launches have had."""
+        return [code for code in list(self._specializations.made.values()) if code.options.known]
 
     def _options_for(self, types: Types) -> CompileOptions:
         """How it is compiled for these types, of which its width may have been measured."""

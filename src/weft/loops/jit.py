@@ -340,7 +340,8 @@ class JitFunction(Portable):
         Parameters
         ----------
         signature
-            Argument types as for `compile`; by default all compiled or declared so far.
+            Argument types as for `compile`; by default all compiled or declared so far, and code for lengths of short
+            rows that calls have had.
 
         Raises
         ------
@@ -359,9 +360,10 @@ class JitFunction(Portable):
                 f"{self.py_func.__name__} has not been compiled for any argument types yet",
                 hint='call it first, or give a signature: function.report("float64(float64[::1])")',
             )
-        declared = [compiled.declared for compiled in self.overloads.values()]
-        options = [compiled.options for compiled in self.overloads.values()]
-        return report_on_function(self.py_func, list(self.overloads), options, declared)
+        made = (*self.overloads.values(), *self._versions.values())
+        return report_on_function(
+            self.py_func, [c.types for c in made], [c.options for c in made], [c.declared for c in made]
+        )
 
     def inspect_llvm(self) -> dict[Types, str]:
         """Optimized LLVM IR of each compiled signature."""

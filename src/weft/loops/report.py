@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from functools import partial
 from types import FunctionType
@@ -19,12 +20,13 @@ from weft.loops.build import lower
 from weft.machine.host import chosen
 from weft.options import Timings
 from weft.passes.declared import Pass
-from weft.passes.loop_unit import LoopUnit
+from weft.passes.loop_unit import FoundLoop, LoopUnit
 from weft.passes.loops import LOOPS, PARALLEL_LOOPS
 from weft.passes.runner import Runner
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
+from weft.report.known_numbers import where_known
 from weft.report.machine_code import MakeLines, machine_lines
 from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
@@ -40,13 +42,13 @@ class _Bodies(Struct):
     text
         The module then.
     found
-        The body, the lanes and the line of each parallel loop.
+        The body of each parallel loop, and the loop, which later passes go on with.
     main
         The function with the loops.
     """
 
     text: str = ""
-    found: list[tuple[str, int, int]] = field(default_factory=list)
+    found: list[tuple[str, FoundLoop]] = field(default_factory=list)
     main: str = ""
 
     def __call__(self, done: Pass[Any], unit: Any) -> None:
@@ -54,10 +56,7 @@ class _Bodies(Struct):
         if done not in _BEFORE or not isinstance(unit, LoopUnit):
             return
         self.text, self.main = write_module(unit.module), unit.name
-        self.found = [
-            (loop.mined.outlined.body.name, loop.mined.width, 0 if loop.span is None else loop.span.line)
-            for loop in unit.loops
-        ]
+        self.found = [(loop.mined.outlined.body.name, loop) for loop in unit.loops]
 
 
 def report_on_function(
@@ -98,16 +97,24 @@ def _reports(
     made, _, remarks = lower(function, types, declared, options, Timings(), runner)
     isa = chosen().isa
     lines: MakeLines | None = partial(machine_lines, made.text, made.pipeline, TargetSpec.chosen())
+    where = where_known(list(inspect.signature(function).parameters), types, options.known)
+    bodies_of_loops = {id(loop.mined.summary) for _, loop in bodies.found}
+    called = [summary for summary in made.summaries if id(summary) not in bodies_of_loops]
     reports: list[Report] = []
-    for name, width, line in bodies.found or [(bodies.main, 1, 0)]:
+    for name, found in bodies.found or [(bodies.main, None)]:
+        width = 1 if found is None else found.mined.width
+        line = 0 if found is None or found.span is None else found.span.line
         module = read_module(bodies.text)
         body = module.functions[name]
         by_line = f"{function.__name__}, the loop of line {line}" if line else function.__name__
-        body.name = title or by_line
+        body.name = (title or by_line) + where
         shapes = Signature(tuple(ArgumentShape() for _ in body.args))
-        summaries = made.summaries if width > 1 else []
+        summaries = [] if found is None or width == 1 else [found.mined.summary, *called]
         scalar = [f for f in made.scalar if f.name == name] if width == 1 else []
-        own = replace(CompiledCode.of(summaries, scalar, remarks, isa, lines=lines), width=width)
+        told = (
+            remarks if found is None else sorted(remarks, key=lambda remark, at=found.span: remark.span != at)
+        )
+        own = replace(CompiledCode.of(summaries, scalar, told, isa, lines=lines), width=width)
         program = Program(
             module, (body,), DebugSource({body.name: ""}), {body: shapes},
             compile=lambda wanted, own=own: own, assumed="the same in all iterations",

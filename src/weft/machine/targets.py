@@ -60,6 +60,11 @@ class Isa(Struct, frozen=True):
         return self.masked_memory and (self.mask_registers > 0 or element_bits >= 32)
 
     @property
+    def mask_lanes(self) -> int:
+        """Lanes of the longest mask that LLVM carries from block to block as a vector, not lane by lane."""
+        return max(64, self.vector_bits // 8) if self.mask_registers else self.vector_bits // 8
+
+    @property
     def divides_as_floats(self) -> bool:
         """Whether lanes of integers are divided faster as floats: two doubles at a time are no faster than one."""
         return self.vector_bits >= 256

@@ -42,6 +42,7 @@ def _function(function: FunctionReport) -> dict[str, Any]:
             for a in function.accesses
         ],
         "compiled": function.compiled,
+        "lanes": function.lanes,
         "cycles": function.cycles,
         "lines": [
             {"file": e.file, "line": line.number, "cycles": line.cycles, "memory": list(line.memory)}

@@ -18,6 +18,7 @@ from weft.ir.writer import write_module
 from weft.report.build import Program, ReportOptions, build_report
 from weft.report.compiled import CompiledCode
 from weft.report.debug_source import DebugSource
+from weft.report.known_numbers import where_known
 from weft.report.report import Report, joined
 from weft.target.machine import TargetSpec
 from weft.target.passes import SROA_ONLY, optimize
@@ -36,8 +37,14 @@ def report_on_function(
     width: int | None = None,
     scope: str = "lanes",
     compile: CompileKernel | None = None,
+    known: Sequence[tuple[int, int]] = (),
 ) -> Report:
     """Report on a Python function as a kernel, for each tuple of argument types; `Kernel.report` says the rest.
+
+    Parameters
+    ----------
+    known
+        Numbers of a launch that what it is compiled to is made for, by the slots of arguments.
 
     Raises
     ------
@@ -51,7 +58,7 @@ def report_on_function(
         )
     results = [compile_python(function, types) for types in signatures]
     shapes = parse_args(args) if args else None
-    return report_on_kernels(results, ReportOptions(Scope(scope), width), shapes, compile)
+    return report_on_kernels(results, ReportOptions(Scope(scope), width), shapes, compile, known)
 
 
 def report_on_kernels(
@@ -59,6 +66,7 @@ def report_on_kernels(
     options: ReportOptions,
     shapes: Signature | None = None,
     compile: CompileKernel | None = None,
+    known: Sequence[tuple[int, int]] = (),
 ) -> Report:
     """Report on kernels that the front end has just compiled.
 
@@ -72,9 +80,11 @@ def report_on_kernels(
         Shapes of the Python arguments; of an array it is that of its data pointer, of a tuple that of each item.
     compile
         Compiles them; without it costs are those of the kernels as they were written.
+    known
+        Numbers of a launch that what they are compiled to is made for, by the slots of arguments.
     """
     reports = [
-        build_report(kernel_program(kernel, shapes, compile), _lane_groups(options, kernel))
+        build_report(kernel_program(kernel, shapes, compile, known), _lane_groups(options, kernel))
         for kernel in kernels
     ]
     return joined(reports)
@@ -86,7 +96,10 @@ def _lane_groups(options: ReportOptions, kernel: FrontendResult) -> ReportOption
 
 
 def kernel_program(
-    kernel: FrontendResult, shapes: Signature | None = None, compile: CompileKernel | None = None
+    kernel: FrontendResult,
+    shapes: Signature | None = None,
+    compile: CompileKernel | None = None,
+    known: Sequence[tuple[int, int]] = (),
 ) -> Program:
     """A kernel after promotion of variables to registers, with the functions it calls."""
     text = optimize(write_module(kernel.module, plain=True), SROA_ONLY, TargetSpec.chosen().machine)
@@ -94,7 +107,8 @@ def kernel_program(
     main = module.functions[kernel.kernel.name]
     others = tuple(f for f in module.definitions() if f is not main)
     parameters = ", ".join(f"{p.name}: {p.type}" for p in kernel.params)
-    source = DebugSource({main.name: f"({parameters})"})
+    where = where_known([p.name for p in kernel.params], [p.type for p in kernel.params], known)
+    source = DebugSource({main.name: f"({parameters}){where}"})
     given = {} if shapes is None else {main: spread_shapes(kernel, shapes)}
     compiled = None if compile is None else partial(compile, kernel)
     return Program(module, (main, *others), source, given, _element_bytes(kernel, main), compiled)

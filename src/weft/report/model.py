@@ -263,6 +263,8 @@ class FunctionReport(Struct, frozen=True):
         What costs on GPUs, where that is asked.
     blocks
         Its control flow, as it was written.
+    lanes
+        Lanes of a lane group, where these are not those of the report's settings.
     """
 
     name: str
@@ -281,6 +283,7 @@ class FunctionReport(Struct, frozen=True):
     cycles: float | None = None
     on_gpus: tuple[Finding, ...] = ()
     blocks: tuple[BlockReport, ...] = ()
+    lanes: int | None = None
 
 
 class ReportSettings(Struct, frozen=True):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from msgspec.structs import replace
+
 from weft.report import as_json, html, text
 from weft.report.beside import Side, beside
 from weft.report.machine_code import MakeLines, joined_lines
@@ -77,6 +79,11 @@ class Report:
 
 
 def joined(reports: Sequence[Report]) -> Report:
-    """Several reports as one, under the settings of the first."""
-    functions = tuple(f for report in reports for f in report.functions)
+    """Several reports as one, under the settings of the first; functions keep their lanes."""
+    first = reports[0].settings.width
+    functions = tuple(
+        f if report.settings.width == first else replace(f, lanes=report.settings.width)
+        for report in reports
+        for f in report.functions
+    )
     return Report(functions, reports[0].settings, joined_lines(report.code for report in reports))

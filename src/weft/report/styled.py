@@ -69,7 +69,7 @@ def function_lines(
 def describe(settings: ReportSettings, function: FunctionReport) -> str:
     """The assumptions of a report on a function in words."""
     threads = {
-        "lanes": _lane_group(settings.width),
+        "lanes": _lane_group(function.lanes or settings.width),
         "group": "all threads of a work-group",
         "grid": "all threads of the grid",
     }[settings.scope]

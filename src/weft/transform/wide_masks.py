@@ -10,9 +10,11 @@ of numbers, of which the sign says whether a lane is on, stays as it is::
     next = select live, c, false              next' = select c, live', 0
     any = (bits of next) != 0                 any = (the lanes of next' or'ed together) != 0
 
+Masks with more lanes than a register has bytes LLVM carries lane by lane, so all their φs are of bytes.
+
 Precondition: plain LLVM IR. Postcondition: no φ of a loop's header has vectors of i1 whose lanes mostly decide on
-values of 32 or of 64 bits, if these take few registers. Preserves what functions
-give, in all lanes.
+values of 32 or of 64 bits, if these take few registers, and no φ has vectors of i1 of more than `Isa.mask_lanes`.
+Preserves what functions give, in all lanes.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from weft.machine.targets import Isa
 WIDE = (32, 64)
 """Bits of values that instructions blend by their lanes' signs."""
 
+BYTE = 8
+"""Bits of a lane of masks with more lanes than `Isa.mask_lanes`."""
+
 MOST_REGISTERS = 4
 """Of a mask: where values take more, others need the registers."""
 
@@ -38,22 +43,26 @@ _LOGIC = ("and", "or", "xor")
 
 
 def widen_masks(function: Function, isa: Isa) -> int:
-    """Replace the masks that loops carry, if the processor has no registers for masks; how many."""
+    """Replace masks that φs carry, if the processor has no registers for masks; how many."""
     if isa.mask_registers or not any(_lanes_of(phi) for block in function.blocks for phi in block.phis()):
         return 0
     view = cfg_of(function)
+    headers = {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops}
     found: dict[Instruction, Instruction] = {}
-    for loop in loop_forest(view.cfg).loops:
-        header = view.blocks[loop.header]
+    for block in function.blocks:
         left = MOST_REGISTERS * isa.vector_bits
-        uses = {phi: _uses(phi) for phi in header.phis() if _lanes_of(phi)}
+        uses = {phi: _uses(phi) for phi in block.phis() if _lanes_of(phi)}
         for phi in sorted(uses, key=lambda phi: -uses[phi].total()):
+            lanes = _lanes_of(phi)
             bits = max(uses[phi], key=lambda b: (uses[phi][b], -b), default=0)
-            taken = _lanes_of(phi) * bits
-            if bits in WIDE and taken <= left:
-                left -= taken
-                wide = VectorType(IntType(bits), _lanes_of(phi))
-                found[phi] = Builder.after_phis(header).phi(wide, phi.name)
+            if block in headers and bits in WIDE and lanes * bits <= left:
+                left -= lanes * bits
+            elif lanes > isa.mask_lanes:
+                bits = BYTE
+            else:
+                continue
+            wide = VectorType(IntType(bits), lanes)
+            found[phi] = Builder.after_phis(block).phi(wide, phi.name)
     for phi, wide in found.items():
         _fill(phi, wide, found)
     for phi, wide in found.items():
