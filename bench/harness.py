@@ -32,11 +32,14 @@ class Prepared:
         Runs the peer once and says what is wrong with its result, None when nothing is.
     compile_seconds
         How long compiling took, which no sample has in it.
+    lanes
+        The width that weft has chosen, and whether threads by themselves are tried, too.
     """
 
     sample: Callable[[], float]
     check: Callable[[], str | None] = lambda: None
     compile_seconds: float | None = None
+    lanes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,10 @@ class Measurement:
     @property
     def median(self) -> float:
         return statistics.median(self.seconds)
+
+    @property
+    def least(self) -> float:
+        return min(self.seconds)
 
 
 @dataclass(slots=True)
@@ -151,5 +158,7 @@ def _prepare(peer: Peer, warm_up: int) -> tuple[Measurement, Callable[[], float]
     except Exception as error:
         # A peer that breaks must not take the others' figures with it; the table shows what it said.
         return Measurement(peer.name, Status.FAILED, f"{type(error).__name__}: {error}"), None
-    measurement = Measurement(peer.name, Status.MEASURED, compile_seconds=prepared.compile_seconds)
+    measurement = Measurement(
+        peer.name, Status.MEASURED, prepared.lanes, compile_seconds=prepared.compile_seconds
+    )
     return measurement, prepared.sample

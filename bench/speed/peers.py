@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ from bench.speed.c_compilers import SOURCES, build, build_ispc, caller, clang, g
 from bench.speed.rows import Row
 from examples.irregular.problem import Checked
 from weft import cuda, set_num_threads
+from weft.diag.remarks import Remark
 
+_RUNS = re.compile(
+    r"runs (?:(\d+) (?:threads|iterations) at a time|thread after thread|iteration after iteration)"
+)
 Run = Callable[[], object]
 Loops = Callable[..., Any]
 Expected = tuple[np.ndarray, ...]
@@ -51,6 +56,7 @@ class Task:
         compile_seconds: float,
         upload: Run = lambda: None,
         download: Run = lambda: None,
+        remarks: Sequence[Remark] = (),
     ) -> Prepared:
         """Return a peer ready to be timed: what it writes is put back as it was before each run, unmeasured.
 
@@ -77,7 +83,17 @@ class Task:
             download()
             return problem.complaint(self.expected)
 
-        return Prepared(sample, check, compile_seconds)
+        return Prepared(sample, check, compile_seconds, _lanes(remarks))
+
+
+def _lanes(remarks: Sequence[Remark]) -> str:
+    """The width of what weft compiled last, and "or 1" where threads by themselves are tried, too."""
+    told = " ".join(remark.message for remark in remarks)
+    found = _RUNS.findall(told)
+    tries = (
+        "for threads one after the other, too" in told or "for iterations one after the other, too" in told
+    )
+    return (found[-1] or "1") + " or 1" * tries if found else ""
 
 
 def own_loops(task: Task) -> Loops:
@@ -117,7 +133,8 @@ def by_weft(task: Task, threads: int, folder: Path) -> Prepared:
         task.row.launch(kernel, problem)
         compile_seconds = sum(kernel.timings.values()) or time.perf_counter() - begin
     problem = task.own_problem()
-    return task.prepared(problem, lambda: task.row.launch(kernel, problem), compile_seconds)
+    run = lambda: task.row.launch(kernel, problem)  # noqa: E731
+    return task.prepared(problem, run, compile_seconds, remarks=kernel.remarks)
 
 
 def by_weft_jit(
@@ -133,7 +150,7 @@ def by_weft_jit(
     compile_seconds = sum(next(iter(compiled.overloads.values())).timings.as_dict().values())
     problem = task.own_problem()
     arguments = problem.arguments
-    return task.prepared(problem, lambda: compiled(*arguments), compile_seconds)
+    return task.prepared(problem, lambda: compiled(*arguments), compile_seconds, remarks=compiled.remarks)
 
 
 def by_c(task: Task, command: Callable[[], list[str]], sources: Path, threads: int, folder: Path) -> Prepared:

@@ -51,21 +51,22 @@ def compared(task: Task, form: str, loops: Callable[[Task], Loops], rounds: int)
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
-    """Return how many times as long as the best width each takes, one line a form of a row, in Markdown."""
+    """How many times as long as the best width each takes, the least of its rounds; a line a form, in Markdown."""
     title = "takes so many times as long as the best"
     size = max(len(title), *(len(c.title) for c in comparisons))
     names = (CHOSEN, *map(str, WIDTHS))
     lines = [
-        f"| {title:{size}} | {' | '.join(f'{name:>6}' for name in names)} |",
-        f"|{'-' * (size + 2)}|{'|'.join('---:' for _ in names)}|",
+        f"| {title:{size}} |   lanes | {' | '.join(f'{name:>6}' for name in names)} |",
+        f"|{'-' * (size + 2)}|{'|'.join('---:' for _ in ('lanes', *names))}|",
     ]
     losses: list[float] = []
     for c in comparisons:
-        medians = {m.peer: m.median for m in c.measurements if m.status is Status.MEASURED}
-        best = min(medians.values(), default=1.0)
-        if CHOSEN in medians:
-            losses.append(medians[CHOSEN] / best)
-        cells = (f"{medians[n] / best:6.2f}" if n in medians else "     -" for n in names)
-        lines.append(f"| {c.title:{size}} | {' | '.join(cells)} |")
+        measured = {m.peer: m for m in c.measurements if m.status is Status.MEASURED}
+        best = min((m.least for m in measured.values()), default=1.0)
+        if CHOSEN in measured:
+            losses.append(measured[CHOSEN].least / best)
+        width = measured[CHOSEN].detail if CHOSEN in measured else ""
+        cells = (f"{measured[n].least / best:6.2f}" if n in measured else "     -" for n in names)
+        lines.append(f"| {c.title:{size}} | {width:>7} | {' | '.join(cells)} |")
     mean = geometric_mean(losses)
     return "\n".join([*lines, "", f"geometric mean of what was chosen: {mean:.3f}" if mean else ""])
