@@ -23,6 +23,7 @@ def arguments(
     parser.add_argument("rows", nargs="*", choices=[*(row.name for row in rows), []], help="default: all")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--peers", nargs="+", help="who is measured, as the table names them; default: all")
     parser.add_argument("--width", type=int, help="lanes for weft; it chooses by default")
     parser.add_argument(
         "--tune",
@@ -55,7 +56,12 @@ def measure(
             for threads in options.threads:
                 task.clock = time.thread_time if options.cpu_time and threads == 1 else time.perf_counter
                 title = f"{row.title}, {threads} thread{'s' * (threads > 1)}"
-                comparison = compare(title, peers_of(task, threads, Path(folder)), options.rounds)
+                peers = [
+                    peer
+                    for peer in peers_of(task, threads, Path(folder))
+                    if not options.peers or peer.name in options.peers
+                ]
+                comparison = compare(title, peers, options.rounds)
                 results.append(Result(row, threads, comparison))
                 print(output.table(comparison), end="\n\n", flush=True)
     return results
