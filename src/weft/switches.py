@@ -14,6 +14,7 @@ OPTIONAL_PASSES = {
     for name in (
         *(
             "aligned versions",
+            "bands",
             "blocks inside",
             "boscc",
             "both ways",

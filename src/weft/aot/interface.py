@@ -95,7 +95,8 @@ class Export(Struct, frozen=True):
     parallel
         Whether it uses the thread pool itself.
     arena, run_unit
-        Of a kernel: fixed bytes, bytes by lane group, lanes along x, y and z; and width, dimension and size.
+        Of a kernel: fixed bytes, bytes by lane group, lanes along x, y and z; and what is in
+        `weft.codegen.run_unit`.
     declaration
         Of a function of C: its prototype.
     strided
@@ -115,7 +116,7 @@ class Export(Struct, frozen=True):
     prints: bool = False
     parallel: bool = False
     arena: tuple[int, int, int, int, int] = (0, 0, 1, 1, 1)
-    run_unit: tuple[int, int, int] = (1, 0, -1)
+    run_unit: tuple[int, int, int, int, int] = (1, 0, -1, 1, 0)
     declaration: str = ""
     strided: str = ""
     is_opencl: bool = False

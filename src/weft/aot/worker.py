@@ -257,7 +257,7 @@ def _kernel(name: str, lowered: LoweredKernel, parameters: tuple[Parameter, ...]
         parameters,
         prints=prints,
         arena=(lowered.arena.fixed, lowered.arena.per_lane_group, x, y, z),
-        run_unit=(unit.width, unit.dimension, -1 if unit.size is None else unit.size),
+        run_unit=(unit.width, unit.dimension, -1 if unit.size is None else unit.size, unit.rows, unit.across),
     )
 
 

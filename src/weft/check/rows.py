@@ -74,6 +74,11 @@ def row_groups(
         block[others[1]],
         block[others[0]],
     ]
+    if rows.across is not None:
+        across, merge = rows.across
+        at = 0 if across == others[1] else 1
+        if merge.size in (None, block[across]):
+            ends[at], ends[3 + at] = 1, ends[3 + at] * ends[at]
     g2, g1, g0, t2, t1 = (n.reshape(-1) for n in np.meshgrid(*map(np.arange, ends), indexing="ij"))
     tid, gid = [np.zeros_like(g0)] * 3, [g0] * 3
     tid[others[0]], tid[others[1]] = t1, t2

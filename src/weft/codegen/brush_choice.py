@@ -9,7 +9,7 @@ divergent control flow as they are; of LLVM's work nothing is done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from msgspec import Struct
@@ -24,9 +24,10 @@ from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.parallel_loops import all_uniform, why_in_order
 from weft.costs.vector_code import VectorCosts, vector_costs
 from weft.graph.loops import loop_forest
-from weft.ir import Module
+from weft.ir import Instruction, Module
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
+from weft.ir.layout import DataLayout
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.switches import Switches
@@ -86,17 +87,37 @@ def weigh_brushes(
 ) -> list[Weighed]:
     """Candidates for a nest, the best first; empty where iterations cannot run in lanes."""
     row = elements_of_register(module, levels, boscc.isa)
-    has_loops = _has_loops(levels[-1])
 
+    def costs(brush: Brush) -> VectorCosts | None:
+        return _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
+
+    return weigh(costs, row, len(levels), boscc.isa, has_loops=_has_loops(levels[-1]))
+
+
+def weigh(
+    costs_of: Callable[[Brush], VectorCosts | None], row: int, levels: int, isa: Isa, *, has_loops: bool
+) -> list[Weighed]:
+    """Candidates for a nest of so many loops, or for threads along as many axes, the best first.
+
+    Parameters
+    ----------
+    costs_of
+        What a lane group costs with a brush; None where iterations cannot run in lanes so. If that is so with one of
+        the first candidates, there is no choice.
+    row
+        Elements of a register.
+    has_loops
+        Whether an iteration has loops of its own.
+    """
     costs: dict[Brush, float] = {}
     scattered = False
-    first, rest = candidates(row, len(levels))
+    first, rest = candidates(row, levels)
     for brush in first:
-        made = _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
+        made = costs_of(brush)
         if made is None:
             return []
         scattered |= made.gathers and is_of_one_loop(brush)
-        costs[brush] = made.cycles(boscc.isa)
+        costs[brush] = made.cycles(isa)
 
     def weighed(brush: Brush, cycles: float) -> Weighed:
         each = cycles / brush.width * _surcharge(brush, row, scattered)
@@ -108,9 +129,9 @@ def weigh_brushes(
         for brush in rest:
             if brush.extents[-1] < row and not scattered:
                 continue
-            made = _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
+            made = costs_of(brush)
             if made is not None:
-                found.append(weighed(brush, made.cycles(boscc.isa)))
+                found.append(weighed(brush, made.cycles(isa)))
     return sorted(found, key=lambda w: w.cycles)
 
 
@@ -174,12 +195,13 @@ def is_of_one_loop(brush: Brush) -> bool:
 
 def elements_of_register(module: Module, levels: Sequence[ParallelLoop], isa: Isa) -> int:
     """Elements of a register, of the widest that are accessed."""
-    accessed = [
-        module.layout.bit_size(i.accessed_type)
-        for block in levels[-1].loop.blocks
-        for i in block.instructions
-        if i.is_plain_access
-    ]
+    accesses = [i for block in levels[-1].loop.blocks for i in block.instructions]
+    return elements_of_accessed(accesses, module.layout, isa)
+
+
+def elements_of_accessed(instructions: Iterable[Instruction], layout: DataLayout, isa: Isa) -> int:
+    """Elements of a register, of the widest that the instructions access."""
+    accessed = [layout.bit_size(i.accessed_type) for i in instructions if i.is_plain_access]
     return max(2, isa.vector_bits // min(64, max(accessed, default=32)))
 
 

@@ -217,11 +217,28 @@ def _run_threads(
     last: Value,
 ) -> None:
     """Call the kernel for the threads from `first` to ``last - 1``, as far as guards let them pass."""
+    if kernel.bounds is not None:
+        pair = group.builder.call(kernel.bounds, [*arguments(_ZERO), first, last])
+        first, last = (group.builder.extract_value(pair, (i,)) for i in range(2))
+    run_part(group, kernel, arguments, first, last)
+
+
+def run_part(
+    group: GroupValues,
+    kernel: RowKernel,
+    arguments: Callable[[Value], list[Value]],
+    first: Value,
+    last: Value,
+) -> None:
+    """Call the kernel for the threads from `first` to ``last - 1``, all of which guards let pass.
+
+    Parameters
+    ----------
+    arguments
+        Of the kernel's functions, for a position along the row.
+    """
     builder, function = group.builder, group.function
     width = ConstInt(I64, kernel.width)
-    if kernel.bounds is not None:
-        pair = builder.call(kernel.bounds, [*arguments(_ZERO), first, last])
-        first, last = (builder.extract_value(pair, (i,)) for i in range(2))
     if kernel.partial is None:
         with counted_loop(builder, function, first, last, "threads") as thread:
             builder.call(kernel.full, arguments(thread))

@@ -18,13 +18,18 @@ class RunUnit(Struct, frozen=True):
         Along which they do, 0 for x.
     size
         Threads along it of the groups for which they do, where it is only those.
+    rows, across
+        How many rows of threads belong together, and along which dimension (`weft.codegen.bands`).
     """
 
     width: int = 1
     dimension: int = 0
     size: int | None = None
+    rows: int = 1
+    across: int = 0
 
     def groups(self, block: tuple[int, int, int]) -> int:
         """How many groups of `block` threads belong together."""
         size = block[self.dimension]
-        return 1 if self.size not in (None, size) else self.width // math.gcd(self.width, size)
+        high = self.rows // math.gcd(self.rows, block[self.across])
+        return high * (1 if self.size not in (None, size) else self.width // math.gcd(self.width, size))

@@ -198,9 +198,14 @@ def _rows_of(unit: KernelUnit, function: Function) -> tuple[Rows, GuardSplit | N
     """Merge groups of the kernel, or of its copy, to rows, and take their bounds out of it; what guards became."""
     dimension, walk = unit.order.dimension, unit.walk
     merge = walk.merge if walk else merge_groups(function, dimension)
+    across = None
+    if unit.bands is not None:
+        also = merge_groups(function, unit.bands.across)
+        assert also is not None
+        across = (unit.bands.across, also)
     guards = split_guards(unit.module, function, dimension) if walk is None or walk.is_bounded else None
     bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
-    return Rows(dimension, merge, bounds, steps), guards
+    return Rows(dimension, merge, bounds, steps, across), guards
 
 
 def _find_box_width(unit: KernelUnit) -> bool:
@@ -209,7 +214,7 @@ def _find_box_width(unit: KernelUnit) -> bool:
     unit.box_width = width_below_which_boxes_serve(
         lambda: unit.facts, unit.plan, unit.premises, unit.options, merged, unit.spec.isa
     )
-    unit.box = _box_of_shared_rows(unit) if merged else None
+    unit.box = _box_of_shared_rows(unit) if merged and unit.bands is None else None
     return False
 
 

@@ -29,6 +29,29 @@ from weft.transform.boscc.insertion import Boscc, BosccMode
 from weft.transform.groups.grid_walks import GridWalk
 
 
+class Bands(Struct, frozen=True):
+    """In which boxes the threads of a kernel run, in bands of rows (`weft.codegen.bands`).
+
+    Parameters
+    ----------
+    lanes
+        The box, of two dimensions.
+    along
+        The one of its axes along which boxes of a band follow each other.
+    reason
+        Why.
+    """
+
+    lanes: LaneSpace
+    along: int
+    reason: str
+
+    @property
+    def across(self) -> int:
+        """Its other axis."""
+        return sum(self.lanes.axes) - self.along
+
+
 class KernelUnit(Struct):
     """What the passes of the list for kernels work on.
 
@@ -63,6 +86,8 @@ class KernelUnit(Struct):
         What the loop was that the kernel is an iteration of, if it is that of a walk of the grid.
     rows
         How lane groups are cut out of rows, where they are.
+    bands, of_bands
+        The box of threads that most of them run in, in bands of rows, where they do; and the function for that.
     narrow
         Its divergence once numbers are narrowed, if that was looked at before.
     walking
@@ -111,6 +136,8 @@ class KernelUnit(Struct):
     plan: LanePlan | None = None
     walk: GridWalk | None = None
     rows: Rows | None = None
+    bands: Bands | None = None
+    of_bands: str = ""
     narrow: Divergence | None = None
     walking: tuple[Walk | None] | None = None
     open_choice: OpenChoice | None = None

@@ -18,6 +18,7 @@ from weft.diag.remarks import RemarkKind
 from weft.ir.intrinsics import ARRIVE, asks_for_lanes
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
+from weft.passes.kernel_bands import BANDS
 from weft.passes.kernel_lanes import (
     ALONE,
     BOTH_WAYS,
@@ -116,8 +117,11 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     widen = widen_rounds if has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
     unit.summary.narrowed, unit.summary.small = unit.narrowed, unit.small
-    remark_vectorization(unit.remarks, unit.name, unit.plan.choice.reason, unit.summary)
-    remark_box(unit.remarks, unit.summary.functions, unit.plan.lanes, unit.spec.isa, "thread")
+    lanes, reason = unit.plan.lanes, unit.plan.choice.reason
+    if unit.bands is not None:
+        lanes, reason = unit.bands.lanes, unit.bands.reason
+    remark_vectorization(unit.remarks, unit.name, reason, unit.summary)
+    remark_box(unit.remarks, unit.summary.functions, lanes, unit.spec.isa, "thread")
     if isinstance(unit.program, GroupContinuations):
         remark_kept_values(unit.program.split, unit.remarks)
     unit.called = list(called.summaries.values())
@@ -321,6 +325,7 @@ KERNELS = PassList(
         KERNEL_NARROWING,
         LANE_PLAN,
         ALONE,
+        BANDS,
         ROWS,
         LOCK_STEP,
         BOX_WIDTH,

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.analysis.shapes import Shape, domain_named
+from weft.codegen.bands import BandKernel
 from weft.codegen.box_kernel import BoxKernel
 from weft.codegen.boxes import box_shapes, is_whole
 from weft.codegen.continuations import GroupContinuations
@@ -27,7 +28,7 @@ from weft.ir import Function, Value
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import APART_ATTRIBUTE
 from weft.passes.declared import Meaning, Pass
-from weft.passes.kernel_unit import KernelUnit
+from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, StageLog, heard_through
 from weft.transform.groups.linear_ids import number_linearly
@@ -79,6 +80,8 @@ def separate_lane_groups(unit: KernelUnit) -> None:
     module, kernel, order = unit.module, unit.function, unit.order
     unit.runnables = [Runnable(kernel.name, Form.THREADS)]
     unit.changed = 0
+    if unit.bands is not None:
+        unit.of_bands = clone_function(kernel, f"{kernel.name}.band").name
     if order.box and unit.options.block and is_whole(unit.plan.lanes, unit.options.block):
         return
     partial = clone_function(kernel, f"{kernel.name}.partial")
@@ -114,7 +117,27 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     assert partial is not None
     if unit.rows is None:
         return LaneKernel(lanes.width, full, partial, summary), summary
-    return _row_kernel(unit, unit.rows, lanes.width, full, partial, summary), summary
+    rows = _row_kernel(unit, unit.rows, lanes.width, full, partial, summary)
+    if unit.bands is None:
+        return rows, summary
+    return _in_bands(unit, unit.bands, rows, summary)
+
+
+def _in_bands(
+    unit: KernelUnit, bands: Bands, rows: RowKernel, of_rows: VectorizationSummary
+) -> tuple[GroupProgram, VectorizationSummary]:
+    """Rows of threads in bands, of which most run in boxes: what became of the function for these counts."""
+    function, lanes = unit.module.functions[unit.of_bands], bands.lanes
+    called = unit.vectorizer(lanes)
+    form = SimdForm(f"{unit.name}.w{'x'.join(map(str, lanes.extents))}")
+    part = called.unit(function, box_shapes(function, lanes), form)
+    full = vectorize(part, unit.runner.watched_by())
+    full.attributes = (*full.attributes, f'"{APART_ATTRIBUTE}"')
+    called.finish()
+    part.summary.replacement.arrays_apart |= of_rows.replacement.arrays_apart
+    assert unit.rows is not None
+    assert unit.rows.across is not None
+    return BandKernel(rows, full, lanes, unit.rows.across[1]), part.summary
 
 
 def run_rows_of_threads(unit: KernelUnit) -> GroupProgram:

@@ -71,12 +71,15 @@ class Rows(Struct, frozen=True):
     steps
         The function that says by how much rows of a walk of the grid are moved, and where it ends; None where rows
         are run once.
+    across
+        Another dimension along which groups are merged, too, for bands of rows, and which; None for none.
     """
 
     dimension: int
     merge: GroupMerge | None
     bounds: str | None
     steps: str | None = None
+    across: tuple[int, GroupMerge] | None = None
 
     @property
     def order(self) -> tuple[int, int, int]:

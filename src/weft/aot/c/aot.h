@@ -10,7 +10,7 @@ int weft_aot_choose(const int *levels, int count);
 
 /* How groups are handed out (weft.codegen.run_unit); `size` is -1 where it is any. */
 struct run_unit {
-    int64_t width, dimension, size;
+    int64_t width, dimension, size, rows, across;
 };
 
 /* Launches a kernel: 0, 1 where threads wait at different barriers, 2 where there is no memory, 3 where a size is none. */

@@ -53,6 +53,7 @@ int weft_aot_launch(
     if (threads_of_group > 1024 || dynamic < 0) return 3;
     int64_t size = block[unit->dimension];
     int64_t chunk = unit->size >= 0 && unit->size != size ? 1 : unit->width / common_divisor(unit->width, size);
+    chunk *= unit->rows / common_divisor(unit->rows, block[unit->across]);
     int64_t runs = (groups + chunk - 1) / chunk;
     uint32_t threads = pool_threads();
     if (threads > runs) threads = (uint32_t)runs;

@@ -1,0 +1,133 @@
+"""Which kernels without barriers run in boxes of several rows of threads (`weft.codegen.bands`).
+
+Of a kernel that transposes, or turns arrays of structures, some accesses are neighbours along the dimension of the
+lanes, and others along another one. Boxes of threads along both have neither gathers nor scatters. Which box is best,
+and whether it is better than rows, is found as for nests of loops: the SIMD code of each is made and weighed
+(`weft.codegen.brush_choice`). What is tried is tried on copies.
+
+Precondition: a plan of lane groups in rows. Postcondition: the same, perhaps along another
+dimension; the function is as it was.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from weft.analysis.divergence.result import Form
+from weft.brush import Brush
+from weft.codegen.boxes import box_shapes
+from weft.codegen.brush_choice import WORTHWHILE, elements_of_accessed, is_of_one_loop, weigh
+from weft.codegen.functions import FunctionVectorizer
+from weft.codegen.lane_passes import LANES
+from weft.codegen.lane_unit import SimdForm
+from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import one_register
+from weft.costs.vector_code import VectorCosts, vector_costs
+from weft.graph.loops import loop_forest
+from weft.ir import Function
+from weft.ir.cfg_edit import remove_dead_instructions
+from weft.ir.cfg_view import cfg_of
+from weft.ir.clone import clone_function
+from weft.passes.declared import Pass
+from weft.passes.kernel_unit import Bands, KernelUnit
+from weft.passes.runner import Runner
+from weft.transform.boscc.insertion import BOX_TWIN_LIMIT, Boscc, BosccMode
+from weft.transform.groups.guard_splitting import split_guards
+from weft.transform.groups.merge_groups import find_merge, merge_groups
+from weft.transform.groups.work_items import WorkItems
+
+
+def _plan_bands(unit: KernelUnit) -> bool:
+    across = _other_dimension(unit)
+    if across is not None:
+        unit.bands = _best_box(unit, across)
+    if unit.bands is not None:
+        unit.order = replace(unit.order, dimension=unit.bands.along)
+    return False
+
+
+def _other_dimension(unit: KernelUnit) -> int | None:
+    """The dimension along which what rows gather are neighbours; None for none, or where groups have to stay apart."""
+    kernel, along = unit.function, unit.order.dimension
+    tid = WorkItems.of(kernel).tid
+    others = [d for d in range(3) if d != along and tid[d].is_used]
+    if not others or find_merge(kernel, along) is None:
+        return None
+    if sum(1 for _ in kernel.instructions()) > BOX_TWIN_LIMIT:
+        return None
+    width = one_register(unit.spec.isa)
+    rows = unit.along(along, width)
+    gathered = [
+        i for i in kernel.instructions() if i.is_plain_access and rows.access_form(i).form is Form.GATHER
+    ]
+    for d in others if gathered else ():
+        columns = unit.along(d, width)
+        if any(columns.access_form(i).form is Form.CONTIGUOUS for i in gathered):
+            return d if find_merge(kernel, d) is not None else None
+    return None
+
+
+def _best_box(unit: KernelUnit, across: int) -> Bands | None:
+    """The box for bands along another dimension, if one is expected to gain."""
+    module, isa, axes = unit.module, unit.spec.isa, (unit.order.dimension, across)
+    before = set(module.functions)
+    trial = clone_function(unit.function, f"{unit.name}.tried")
+    for axis in axes:
+        merge_groups(trial, axis)
+    split_guards(module, trial, axes[0])
+
+    def costs(brush: Brush) -> VectorCosts:
+        return _costs(unit, trial, LaneSpace(brush.in_order, axes), str(brush))
+
+    try:
+        row = elements_of_accessed(trial.instructions(), module.layout, isa)
+        has_loops = bool(loop_forest(cfg_of(trial).cfg).loops)
+        weighed = weigh(costs, row, 2, isa, has_loops=has_loops)
+    finally:
+        for made in set(module.functions) - before:
+            if module.functions[made].blocks:
+                del module.functions[made]
+    alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
+    best = next(w for w in weighed if not is_of_one_loop(w.brush))
+    if best.cycles > WORTHWHILE * alone:
+        return None
+    lanes = LaneSpace(best.brush.in_order, axes)
+    first, second = (
+        f"{extent} along {'xyz'[axis]}" for extent, axis in zip(lanes.extents, axes, strict=True)
+    )
+    part = 100 * best.cycles / alone
+    reason = f"in boxes of {first} by {second}, which takes {part:.0f} % of rows alone by the cost model"
+    # What is read or written across bands takes the more of each line of the cache, the higher they are. Measured:
+    # 2000 by 2000 floats in boxes of 16 by 4 (AVX-512) take 4.7 ms in bands of 16 rows, 6.9 ms in bands of four.
+    along = min(axes, key=lambda axis: lanes.by_axis(3)[axis])
+    return Bands(lanes, along, reason)
+
+
+def _costs(unit: KernelUnit, function: Function, lanes: LaneSpace, name: str) -> VectorCosts:
+    """What a box of threads costs."""
+    module, isa = unit.module, unit.spec.isa
+    copy = clone_function(function, f"{function.name}.{name}")
+    boscc = Boscc(BosccMode(unit.options.boscc), isa)
+    called = FunctionVectorizer(module, lanes, lambda *_: None, isa, boscc, Runner(), unit.options.switches)
+    part = called.unit(copy, box_shapes(copy, lanes), SimdForm(f"{copy.name}.simd"))
+    Runner(left_out=frozenset(unit.options.switches.without)).run(LANES, part)
+    # Vectors of addresses, where pieces have been found instead.
+    remove_dead_instructions(part.function)
+    return vector_costs(part.function, isa)
+
+
+def _may_have_bands(unit: KernelUnit) -> bool:
+    plan, options = unit.plan, unit.options
+    if plan is None or not plan.in_rows or plan.width == 1 or unit.walk is not None or unit.alone:
+        return False
+    return options.width is None and not options.switches.count_lanes
+
+
+BANDS: Pass[KernelUnit] = Pass(
+    "bands",
+    "it is planned whether threads run in boxes of several rows, which turn in registers what rows would gather",
+    _plan_bands,
+    optional=True,
+    applies=_may_have_bands,
+    source="Moll, §11",
+)
