@@ -181,6 +181,47 @@ def test_lanes_run_along_what_is_contiguous() -> None:
     assert "all cores share the loop around it" in triangle.remarks[0].message
 
 
+@weft.jit(fastmath=True, brush=False)
+def nearest_in_planes(points, wanted, out):
+    for i in prange(wanted.shape[0]):
+        total, left, top = 0.0, wanted[i, 0], wanted[i, 1]
+        for j in prange(points.shape[0]):
+            x = points[j, 0] - left
+            y = points[j, 1] - top
+            total += max(x * x + y * y, 0.25)
+        out[i] = total
+
+
+@weft.jit(fastmath=True, brush=False)
+def weighted_sums(points, weights, out):
+    for i in prange(weights.shape[0]):
+        total = 0.0
+        for j in prange(points.shape[0]):
+            total += points[j, 0] * weights[i, j]
+        out[i] = total
+
+
+def test_what_lanes_share_is_as_near_as_neighbours_and_nearer_than_what_is_shuffled() -> None:
+    """Lanes along the outer loop read one point; along the inner loop they would read points that are two apart."""
+    rng = np.random.default_rng(11)
+    points, wanted, weights, out = (
+        rng.random((50, 2)),
+        rng.random((37, 2)),
+        rng.random((37, 50)),
+        np.zeros(37),
+    )
+    nearest_in_planes(points, wanted, out)
+    square = ((points[None] - wanted[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(out, np.maximum(square, 0.25).sum(axis=1))
+    first = nearest_in_planes.py_func.__code__.co_firstlineno
+    assert nearest_in_planes.remarks[0].span.line == first + 2
+    # A gather weighs more than any number of shuffles.
+    weighted_sums(points, weights, out)
+    np.testing.assert_allclose(out, weights @ points[:, 0])
+    first = weighted_sums.py_func.__code__.co_firstlineno
+    assert any(r.span.line == first + 4 and "at a time" in r.message for r in weighted_sums.remarks if r.span)
+
+
 def test_rows_in_several_tiles() -> None:
     b = np.random.default_rng(5).random((3, 40_011))
     a, (i, j) = np.zeros_like(b), np.indices(b.shape)

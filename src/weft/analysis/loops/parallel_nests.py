@@ -1,10 +1,12 @@
 """Parallel loops in parallel loops: which of them lanes run along, and whether both are cut into pieces.
 
 Lanes run along the loop whose iterations touch neighbouring elements: of the loops over `prange` inside of each other
-that for which most accesses of the innermost are near from one iteration to the next. If that is an inner loop, its
-iterations fill the lanes, and those of the outermost are for the threads. Both ranges are cut into *tiles*, so that a
-short outer loop occupies all threads, where the nest is rectangular, has no loop in between that runs in order, and
-nothing beside the inner loop but computation without memory: a tile does it again for its part of the inner range.
+that for which most accesses of the innermost are near from one iteration to the next, and of those that have as many
+near, the one with fewest of them apart: one element for all lanes, or neighbours, take no shuffles. If that is an inner
+loop, its iterations fill the lanes, and those of the outermost are for the threads. Both ranges are cut into *tiles*,
+so that a short outer loop occupies all threads, where the nest is rectangular, has no loop in between that runs in
+order, and nothing beside the inner loop but computation without memory: a tile does it again for its part of the inner
+range.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ from weft.ir.layout import DataLayout
 
 NEAR = 8
 """Strides up to so many elements are wide accesses and shuffles, not gathers."""
+
+POINTS, SHUFFLED = 64, 1
+"""What an access counts that is near, and less if it is far, as a gather is; and what is taken off for shuffles: lanes
+that read one element, or neighbours, need none."""
 
 FEW = 8
 """So many iterations, known when compiling, do not fill lanes."""
@@ -142,12 +148,12 @@ def _is_promised(view: CFGView, loop: Loop) -> bool:
 
 
 def nearness_of(view: CFGView, parallel: ParallelLoop, layout: DataLayout) -> int:
-    """How many accesses of a loop are near from one iteration to the next, less those that are far."""
+    """How many accesses of a loop are near from one iteration to the next, less those that are far, in points."""
     return _nearness(_accesses_in(view, parallel.loop.blocks, layout), parallel)
 
 
 def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> int:
-    """How many of the accesses are near from one iteration to the next, less those that are far."""
+    """How many of the accesses are near from one iteration to the next, less those that are far, in points."""
     counters = {counter.phi: counter.step for counter in parallel.counters}
     inside = set(parallel.loop.blocks)
     score = 0
@@ -162,7 +168,8 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
             else:
                 others |= depends_on([value], counters, inside)
         near = not others and abs(step) <= NEAR * size and not depends_on([location.base], counters, inside)
-        score += 1 if near else -1
+        score += POINTS if near else -POINTS
+        score -= SHUFFLED if near and abs(step) > size else 0
     return score
 
 
