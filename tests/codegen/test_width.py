@@ -424,6 +424,40 @@ def test_a_loop_beside_a_nest_that_copies_what_it_reads_does_not_decide(isa: Isa
     assert made.summary is not None and made.summary.width >= isa.lanes(32)
 
 
+def alignments(first, second, scores):
+    for pair in weft.prange(scores.size):
+        above = np.zeros(65, np.int32)
+        best = 0
+        for row in range(64):
+            letter = first[pair, row]
+            diagonal = left = 0
+            for column in range(64):
+                reward = 3 if second[pair, column] == letter else -1
+                left = max(0, diagonal + reward, above[column + 1] - 2, left - 2)
+                diagonal = above[column + 1]
+                above[column + 1] = left
+                best = max(best, left)
+        scores[pair] = best
+
+
+def test_the_places_of_rows_that_are_copied_take_neither_time_nor_registers(monkeypatch) -> None:
+    """The model counted them, and the beginning of a local array's life, against several registers."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    function = weft.jit(alignments)
+    letters, scores = (
+        np.random.default_rng(12).integers(0, 4, (2, 5, 64)).astype(np.uint8),
+        np.zeros(5, np.int32),
+    )
+    function(letters[0], letters[1], scores)
+    expected = np.zeros_like(scores)
+    alignments(letters[0].astype(int), letters[1].astype(int), expected)
+    np.testing.assert_array_equal(scores, expected)
+    widths = [
+        int(m[1]) for r in function.remarks if (m := re.search(r"runs (\d+) iterations at a", r.message))
+    ]
+    assert widths and min(widths) >= 32
+
+
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 def test_lanes_whole_pages_apart_share_few_places_in_the_cache_and_run_by_themselves(isa: Isa) -> None:
     made = lowered(counts_of_chunks, isa, np.zeros(4096, np.uint32), np.zeros((2, 64), np.int32))

@@ -25,6 +25,11 @@ def test_what_has_no_vector_form_costs_more_than_as_many_scalars() -> None:
     assert instruction_cost("no such opcode", 32, 1, AVX512).cycles == UNKNOWN.cycles
 
 
+def test_what_is_only_said_to_the_compiler_is_free() -> None:
+    for name in ("llvm.lifetime", "llvm.assume"):
+        assert instruction_cost(name, 32, 16, AVX2).cycles == 0
+
+
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("op", ["load", "store"])
 def test_uniform_access_is_no_dearer_than_contiguous_and_that_cheaper_than_random(op, isa) -> None:

@@ -55,6 +55,7 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("trunc", "zext", "sext"), Cost(3, 1)),
     **dict.fromkeys(("fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp"), Cost(5, 1)),
     **dict.fromkeys(("bitcast", "inttoptr", "ptrtoint", "ptrtoaddr", "addrspacecast", "freeze", "phi"), FREE),
+    **dict.fromkeys(("llvm.assume", "llvm.lifetime"), FREE),
     "getelementptr": Cost(2, 1),
     **dict.fromkeys(("extractelement", "insertelement", "shufflevector"), Cost(3, 1)),
     **dict.fromkeys(("extractvalue", "insertvalue", "alloca"), FREE),

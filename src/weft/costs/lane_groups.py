@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -97,12 +97,17 @@ class WidthModel:
         """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
-        copied = {
-            load: memory_cost("load", "contiguous", 8 * self._layout.size(load.type), width, self._isa).cycles
+        reads = [
+            load
             for row in self._rows.fitting(constants.row_copies, width)
             if not row.is_tested
             for load in row.reads
-        }
+        ]
+        # Where a row is read from its copy nobody asks where it was.
+        copied = dict.fromkeys(_with_addresses(reads), 0.0)
+        for load in reads:
+            bits = 8 * self._layout.size(load.type)
+            copied[load] = memory_cost("load", "contiguous", bits, width, self._isa).cycles
         recurrences = self._recurrences(constants.miss_latency if latency is None else latency)
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}
@@ -120,7 +125,7 @@ class WidthModel:
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
         cycles = total.get(None, 0.0) + self._lacking(self._most_bits_outside, width)
         for loop in self._loops.loops:
-            busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width)
+            busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width, copied)
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
             cycles += rounds * (max(busy, recurrences[loop]) + shared.get(loop, 0.0))
         return cycles / width
@@ -301,11 +306,14 @@ class WidthModel:
         }
         return sum(8 * self._layout.size(i.type) for i in kept)
 
-    def _spills(self, loop: Loop, width: int) -> float:
-        """Cycles for values that live through the loop, or are carried, and have no register."""
+    def _spills(self, loop: Loop, width: int, copied: Container[Value] = ()) -> float:
+        """Cycles for values that live through the loop, or are carried, and have no register.
+
+        Of `copied` are what rows that are copied were read by.
+        """
         header = self._view.blocks[loop.header]
         live: set[Value] = {*self._live.live_in[header], *header.phis()}
-        vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v)]
+        vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v) and v not in copied]
         bits = self._bits_of(vectors)
         if not self._isa.mask_registers:
             # The mask of the threads which are in the loop is a vector as well.
