@@ -250,4 +250,4 @@ def test_runs_of_groups_make_whole_boxes():
     array = typeof(np.zeros((4, 4), np.float32))
     lowered, _ = lower(turn, (array, array), CompileOptions(), Timings())
     assert lowered.run_unit.rows > 1
-    assert {lowered.run_unit.dimension, lowered.run_unit.across} == {0, 1}
+    assert (lowered.run_unit.dimension, lowered.run_unit.across) == (0, 1)

@@ -216,7 +216,9 @@ class _Band(Struct, frozen=True):
         with counted_loop(builder, function, self.row, behind, "row") as row:
             arguments = self._arguments(row)
             first, last = self._ends(row)
-            with counted_loop(builder, function, _ZERO, ConstInt(I64, 2), "side") as side:
+            # Behind boxes there is nothing where there are none.
+            sides = builder.select(builder.icmp("eq", begin, _BEYOND), _ONE, ConstInt(I64, 2))
+            with counted_loop(builder, function, _ZERO, sides, "side") as side:
                 left = builder.icmp("eq", side, _ZERO)
                 start = builder.select(left, first, _most(builder, first, end))
                 stop = builder.select(left, _least(builder, last, begin), last)
@@ -228,8 +230,12 @@ class _Band(Struct, frozen=True):
         builder, function = group.builder, group.function
         builder.store(self.found.first, low)
         builder.store(self.found.last, top)
+        length = builder.binary("sub", self.found.last, self.found.first, ("nsw",))
+        some: Value = builder.icmp("eq", self.count, ConstInt(I64, high))
+        some = builder.binary("and", some, builder.icmp("sge", length, ConstInt(I64, wide)))
         if self.kernel.rows.bounds is not None:
             behind = builder.binary("add", self.row, self.count, ("nuw", "nsw"))
+            behind = builder.select(some, behind, self.row)
             with counted_loop(builder, function, self.row, behind, "bound") as row:
                 first, last = self._ends(row)
                 builder.store(_most(builder, builder.load(I64, low, align=8), first), low)
@@ -237,7 +243,6 @@ class _Band(Struct, frozen=True):
         first, last = (builder.load(I64, place, align=8) for place in (low, top))
         up = builder.binary("add", first, ConstInt(I64, wide - 1))
         begin, end = (builder.binary("and", n, ConstInt(I64, -wide)) for n in (up, last))
-        some: Value = builder.icmp("eq", self.count, ConstInt(I64, high))
         # A guard may leave a first thread that is so great that it cannot be rounded up.
         for a, b in ((first, last), (begin, end)):
             some = builder.binary("and", some, builder.icmp("slt", a, b))

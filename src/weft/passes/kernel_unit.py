@@ -35,21 +35,18 @@ class Bands(Struct, frozen=True):
     Parameters
     ----------
     lanes
-        The box, of two dimensions.
-    along
-        The one of its axes along which boxes of a band follow each other.
+        The box, of two dimensions: that of the rows, and another one.
     reason
         Why.
     """
 
     lanes: LaneSpace
-    along: int
     reason: str
 
     @property
     def across(self) -> int:
-        """Its other axis."""
-        return sum(self.lanes.axes) - self.along
+        """The dimension along which the rows of a band follow each other."""
+        return self.lanes.axes[1]
 
 
 class KernelUnit(Struct):
