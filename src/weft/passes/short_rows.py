@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from weft.analysis.loops.row_loops import LONGEST, LONGEST_FOUND, row_loops, straight_rows
+from weft.analysis.loops.row_loops import LONGEST, row_loops, straight_rows
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import ConstInt, Function, Module
 from weft.ir.cfg_view import cfg_of
@@ -83,7 +83,7 @@ def _write_out(unit: RowUnit) -> bool:
         unit.runner.watched_by().run((CANONICAL,), unit)
     function, known = unit.function, dict(unit.known)
     view = cfg_of(function)
-    found = {n: LONGEST_FOUND for n in straight_rows(function, view) if n not in known}
+    found = {n: LONGEST for n in straight_rows(function, view) if n not in known}
     for row in row_loops(function, view):
         for number in row.numbers:
             if number not in known:
