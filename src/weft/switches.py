@@ -27,6 +27,7 @@ OPTIONAL_PASSES = {
             "full groups",
             "grid walks",
             "group order",
+            "inverse roots",
             "known numbers",
             "low halves",
         ),

@@ -19,6 +19,7 @@ from weft.passes.scalar import (
     COUNTS_AHEAD,
     GROUP_ATOMICS,
     INVARIANTS,
+    INVERSE_ROOTS,
     KNOWN_NUMBERS,
     MEETING_STORES,
     NARROW_PHIS,
@@ -52,6 +53,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     CHOICES,
     COUNTS_AHEAD,
     COUNTER_BANKS,
+    INVERSE_ROOTS,
     WIDE_MASKS,
     GROUP_ATOMICS,
 )

@@ -22,6 +22,7 @@ from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.meeting_stores import merge_meeting_stores
+from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.wide_comparisons import widen_comparisons
@@ -116,6 +117,11 @@ def _share_loads(unit: RemarkedUnit) -> bool:
 def _widen_masks(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
+
+
+def _replace_inverse_roots(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(replace_inverse_roots(function, unit.spec.isa) for function in functions) > 0
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
@@ -214,6 +220,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
+    "inverse roots",
+    "under fastmath no vector of doubles is divided by roots, where the processor has estimates of their inverse",
+    _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,
 )

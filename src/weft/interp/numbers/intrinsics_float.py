@@ -217,6 +217,18 @@ def _frexp(decoder: Decoder, i: Instruction) -> Compute:
     return compute
 
 
+def _inverse_root_estimate(decoder: Decoder, i: Instruction) -> Compute:
+    """AVX-512's estimate of inverse roots: of the right ones that it may give, those with 14 bits behind the point."""
+    slot = decoder.slot(i.args[0])
+
+    def compute(frame: Frame) -> LaneValue:
+        a = frame.env[slot]
+        mantissa, exponent = np.frexp(1 / np.sqrt(a.data))
+        return Lanes(np.ldexp(np.round(mantissa * 2**15) / 2**15, exponent), a.flags)
+
+    return compute
+
+
 def _fraction(a: Array) -> Array:
     """The part behind the point, with the sign of the whole."""
     return np.copysign(np.where(np.isinf(a), np.zeros(1, a.dtype), a - np.trunc(a)), a)
@@ -233,6 +245,7 @@ TABLE: dict[str, Decode] = {
     "fabs": _on_bits(floats.absolute),
     "copysign": _on_bits(floats.copy_sign),
     "sqrt": _exact(np.sqrt),
+    "x86.avx512.rsqrt14.pd": _inverse_root_estimate,
     "floor": _exact(np.floor),
     "ceil": _exact(np.ceil),
     "trunc": _exact(np.trunc),
