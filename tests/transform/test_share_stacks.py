@@ -211,6 +211,42 @@ def test_children_that_a_loop_puts_there(choice: str, count: str, ts: list[int])
     check(text, np.array(ts, np.int64))
 
 
+@pytest.mark.parametrize(
+    ("choice", "ahead"), [("all", True), ("by the node", True), ("by the thread", False)]
+)
+def test_what_all_threads_put_there_or_none_is_put_without_a_branch(choice: str, ahead: bool):
+    module, function = parsed(replaced(LOOP, ("COUNT", "2"), ("CHOOSE", CHOICES[choice])))
+    shared(module, function)
+    (block,) = [b for b in function.blocks if b.name == "P2"]
+    assert (len(block.instructions) == 1) == ahead
+
+
+STAY = {
+    "three places": (
+        ("store i32 %left, ptr %above", "store i32 %left, ptr %above\n"
+         "  %third = getelementptr i32, ptr %above, i64 1\n  store i32 62, ptr %third"),
+        ("%more = add i64 %height, 1", "%more = add i64 %height, 2"),
+    ),
+    "it is computed with effects": (("  store i32 %right, ptr %at\n", "  %odd = udiv i32 %right, %left\n"
+                                     "  %same = mul i32 %odd, %right\n  store i32 %same, ptr %at\n"),),
+    "two ways lead there": (
+        ("  br i1 %inside, label %Q, label %L\n", "  %odd = icmp eq i32 %left, 2\n  br i1 %odd, label %Q, label %P1\n"
+         "P1:\n  br i1 %inside, label %Q, label %L\n"),
+        ("[ %top, %P ]", "[ %top, %P1 ]"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["", *STAY])
+def test_what_stays_behind_a_branch(what: str):
+    text = replaced(WALK, *STAY.get(what, ()))
+    check(text, SEVERAL)
+    module, function = parsed(text)
+    shared(module, function)
+    (block,) = [b for b in function.blocks if b.name == "Q"]
+    assert any(i.op == "store" for i in block) == bool(what)
+
+
 RECORDS = replaced(
     WALK,
     ("alloca [32 x i32]", "alloca [32 x { i32, i64 }]"),

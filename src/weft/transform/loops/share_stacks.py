@@ -20,7 +20,8 @@ What begins an iteration is done for all lanes where it has no effect and reads 
 and at places that threads have read in their first iteration.
 
 A shared stack has each of its places in common with a stack of some thread, which is no higher than the program says:
-it has room for as many as all of them.
+it has room for as many as all of them. Places that all threads put there, or none, are written without a branch
+(`weft.transform.loops.puts_ahead`), for which there is room above.
 
 Precondition: P-LLVM without predicates, shadows and guards, loop-simplified and loop-closed, of which the threads of a
 lane group meet as the schedule of P-LLVM says; what is put at once by several threads is the same (`share_stacks` asks
@@ -51,6 +52,7 @@ from weft.ir.effects import is_speculatable
 from weft.ir.intrinsics import declare
 from weft.ir.locations import span_of_block
 from weft.ir.types import I32, I64, IntType, Type
+from weft.transform.loops.puts_ahead import MOST_PLACES, branch_around
 
 IsUniform = Callable[[Value], bool]
 
@@ -133,7 +135,7 @@ def share_stack(
     begins for all lanes.
     """
     cut = waits_before(function, traversal, is_uniform) if is_uniform is not None else None
-    return _Sharing(function, traversal, width).run(cut or traversal.body.instructions[0])
+    return _Sharing(function, traversal, width, is_uniform).run(cut or traversal.body.instructions[0])
 
 
 def waits_before(function: Function, traversal: Traversal, is_uniform: IsUniform) -> Instruction:
@@ -219,8 +221,11 @@ class _Safe(Struct, frozen=True):
 class _Sharing:
     """The rewrite of one traversal."""
 
-    def __init__(self, function: Function, traversal: Traversal, width: int) -> None:
+    def __init__(
+        self, function: Function, traversal: Traversal, width: int, is_uniform: IsUniform | None
+    ) -> None:
         self.function, self.traversal, self.width = function, traversal, width
+        self.is_uniform = is_uniform
         module = function.module
         assert module is not None
         self.module = module
@@ -254,7 +259,7 @@ class _Sharing:
         t = self.traversal
         here = Builder(before=t.before.terminator)
         here.loc = self.loc
-        room = self.width * t.size + 1
+        room = self.width * t.size + MOST_PLACES
         self.parts = {part: self._object(type, room, "stack", here) for part, type in t.parts.items()}
         self.lanes = self._object(self.bits, room, "stack.lanes", here)
         self.height = self._object(I64, 1, "stack.height", here)
@@ -264,8 +269,14 @@ class _Sharing:
         active = builder.call(declare(self.module, "weft.active"), ())
         return active if self.bits is I64 else builder.cast("trunc", active, I32)
 
-    def _put_at(self, builder: Builder, height: Value, places: tuple[Mapping[Part, Value], ...]) -> None:
-        """Put places on a stack of a height, for the threads that come here."""
+    def _put_at(
+        self,
+        builder: Builder,
+        height: Value,
+        places: tuple[Mapping[Part, Value], ...],
+        there: Callable[[Value], Value] = lambda higher: higher,
+    ) -> None:
+        """Put places on a stack of a height, for the threads that come here; `there` chooses the height behind."""
         active = self._active(builder)
         for more, place in enumerate(places):
             at = builder.binary("add", height, const_int(more)) if more else height
@@ -274,7 +285,7 @@ class _Sharing:
                 self.stores.append(builder.store(self.taken.get(value, value), cell))
             builder.store(active, self._cell(builder, self.lanes, self.bits, at))
         higher = builder.binary("add", height, const_int(len(places)))
-        builder.store(higher, self.height)
+        builder.store(there(higher), self.height)
 
     @staticmethod
     def _cell(builder: Builder, object: Value, type: Type, at: Value) -> Value:
@@ -351,9 +362,17 @@ class _Sharing:
                 branch.set_block(i, following)
 
     def _put(self, put: Put) -> None:
-        builder = Builder(before=put.stores[-1])
+        branch = branch_around(put, self.is_uniform) if self.is_uniform is not None else None
+        builder = Builder(before=branch or put.stores[-1])
         builder.loc = put.stores[-1].loc
         height = builder.load(I64, self.height, name="height")
-        self._put_at(builder, height, put.places)
+
+        def there(higher: Value) -> Value:
+            if branch is None:
+                return higher
+            ways = (higher, height) if branch.blocks[0] is put.stores[0].block else (height, higher)
+            return builder.select(branch.operands[0], *ways, name="height")
+
+        self._put_at(builder, height, put.places, there)
         for store in put.stores:
             store.erase()
