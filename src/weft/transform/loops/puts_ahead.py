@@ -8,8 +8,8 @@ wrong. What lies above the height is never read: a place may be written whether 
         h' = h + 1; br J                     br c, P, J
                                          P:  br J
 
-The branch is left, around nothing. That is for one thread, or for threads that agree on the condition: with others, only
-those that want it would be noted.
+The branch is left, around nothing. That is for threads that agree on the condition: of others, those that do not want
+the place would be noted, too.
 """
 
 from __future__ import annotations
