@@ -34,6 +34,7 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.clone import ValueMap, clone_function
 from weft.ir.effects import is_speculatable
+from weft.ir.loop_metadata import mark_unrolled
 from weft.ir.types import I8, I32, I64, PTR, VOID, FunctionType, VectorType
 from weft.transform.loops.recomputed import compute_again
 
@@ -41,8 +42,13 @@ COORDINATE = "weft.lane.coordinate"
 
 LINE = 64
 
-MOST_BYTES = 256 << 10
+MOST_BYTES = 512 << 10
 """Of a panel: it stays in a second-level cache."""
+
+UNROLLED = 4
+"""Steps of the inner loop in one, whose addresses are then apart by numbers that instructions have in them: without, a
+step of 8 sums and products has half as many instructions for addresses. The products of 1000 by 1000 took 0.81 of the
+time with AVX2, of doubles and floats, and 0.93 to 0.99 with AVX-512."""
 
 LEAST_ROWS, LEAST_BOXES = 16, 16
 """Of a panel, and that read it, for the copy to pay."""
@@ -103,6 +109,11 @@ def pack(
     index = at.binary("add", row, place, ("nuw", "nsw"))
     load.replace_operand(load.pointer, at.gep(load.type, memory, (index,), ("inbounds", "nuw")))
     remove_dead_instructions(function)
+    counter = values[panel.counter]
+    assert isinstance(counter, Instruction)
+    for following, latch in counter.incoming():
+        if not isinstance(following, ConstInt):
+            mark_unrolled(latch.terminator, UNROLLED)
     return Packed(panel, tuple(body.args), function)
 
 

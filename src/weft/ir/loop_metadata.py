@@ -31,12 +31,22 @@ CLOSE = "weft.loop.close_rows"
 SHORT_ROWS = "weft.loop.short_rows"
 """It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
 
+IN_PLACE = "weft.loop.in_place"
+"""It is to run in lanes where it stands, on the thread that comes there."""
+
+_UNROLL = "llvm.loop.unroll.count"
+
 _VECTORIZE = "llvm.loop.vectorize.enable"
 
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
     _mark(back_edge, (PARALLEL, PROVED) if proved else (PARALLEL,))
+
+
+def mark_in_place(back_edge: Instruction) -> None:
+    """Note that iterations of the loop with this back edge are independent, and that it is to run where it stands."""
+    _mark(back_edge, (PARALLEL, PROVED, IN_PLACE))
 
 
 def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False) -> None:
@@ -61,6 +71,20 @@ def is_scalar(back_edge: Instruction) -> bool:
     known = back_edge.metadata.get("llvm.loop")
     properties = known.items[1:] if isinstance(known, MDTuple) else ()
     return any(isinstance(p, MDTuple) and p.items[:1] == [MDString(_VECTORIZE)] for p in properties)
+
+
+def mark_unrolled(back_edge: Instruction, times: int) -> None:
+    """Ask LLVM to run so many iterations of the loop with this back edge in one."""
+    _add(back_edge, MDTuple([MDString(_UNROLL), MDValue(ConstInt(I32, times))]))
+
+
+def unrolling(back_edge: Instruction) -> MDTuple | None:
+    """What is noted of the loop with this back edge if LLVM is asked to unroll it; None if it is not."""
+    known = back_edge.metadata.get("llvm.loop")
+    if not isinstance(known, MDTuple):
+        return None
+    properties = [p for p in known.items[1:] if isinstance(p, MDTuple)]
+    return known if any(p.items[:1] == [MDString(_UNROLL)] for p in properties) else None
 
 
 def unmark(back_edge: Instruction) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
@@ -28,7 +27,7 @@ from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
+from weft.passes.brush_nest import brush_nest, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
@@ -36,7 +35,7 @@ from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, Forei
 from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
-from weft.passes.loops_in_place import run_in_step, run_lanes_inside, unmark_nest
+from weft.passes.loops_in_place import run_in_step, run_nest_in_place
 from weft.passes.runner import Runner
 from weft.passes.scalar import (
     CANONICAL,
@@ -148,24 +147,12 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     if unit.which == "auto":
         if promises_of(found.view, found.wanted.loop).in_step:
             return run_in_step(unit, found, name, f"the loop at {found.header}")
-        if (shared := share_rows(unit, found, name)) is not None:
-            run_in_place(module, shared.mined)
-            return replace(shared, subject=f"the nest at {found.header}")
-        nest = parallel_nest(
-            found.function, found.view, found.wanted.loop, plan, module.layout, promised=True
-        )
-        lanes = (
-            (nest.inner,)
-            if nest is not None
-            else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
-        )
-        names = [one.loop.header.name for one in lanes]
-        made = run_lanes_inside(unit, found, name, [one.loop.header for one in lanes])
-        unmark_nest(found)
-        for each, header in zip(made, names, strict=True):
-            each.subject = f"the loop at {header}"
-        unit.loops += made[1:]
-        return made[0]
+        made = run_nest_in_place(unit, found, name)
+        for header, each in made.items():
+            each.subject = f"{each.subject.replace('this', 'the')} at {header}"
+        first, *others = made.values()
+        unit.loops += others
+        return first
     span = span_of(plan.loop.exiting.terminator)
     number = len(plan.reductions)
     behind = f", with {counted(number, 'reduction', 'reductions')}" if number else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import field
 from msgspec.structs import replace
 
 from weft.analysis.loops.loop_promises import LoopPromises
@@ -35,7 +36,7 @@ from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_insid
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
-from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside
+from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside, run_nest_in_place
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
     CANONICAL,
@@ -72,6 +73,8 @@ class JitUnit(LoopUnit, kw_only=True):
         Parameters by number, and the values that they have.
     row_numbers
         The parameters that short rows may have their lengths from, and up to which ones.
+    in_place
+        The functions that run nests where they stood.
     """
 
     interface: SlotInterface
@@ -80,6 +83,7 @@ class JitUnit(LoopUnit, kw_only=True):
     known: tuple[tuple[int, int], ...] = ()
     row_numbers: tuple[tuple[int, int], ...] = ()
     all_cores: bool = True
+    in_place: set[str] = field(default_factory=set)
 
     @property
     def plain_loops(self) -> bool:
@@ -118,9 +122,15 @@ def _find_loops(unit: JitUnit) -> bool:
 
 
 def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
-    """The outermost loops over `prange`, in a loop or in none."""
+    """Nests that run where they stand, then the outermost loops over `prange`, in a loop or in none."""
     chosen: list[Loop] = []
-    for loop in loop_forest(view.cfg).loops:
+    here: list[Loop] = []
+    loops = loop_forest(view.cfg).loops
+    for loop in loops:
+        if promises_of(view, loop).in_place and not any(around.contains(loop) for around in here):
+            here.append(loop)
+            yield Wanted(loop, "this nest runs in order", promised=True, reassociate=False)
+    for loop in loops:
         told = promises_of(view, loop)
         if told.in_step:
             yield Wanted(loop, "this loop runs in order", promised=True, reassociate=True, width=told.in_step)
@@ -146,6 +156,8 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
 def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     module, isa, plan = unit.module, unit.isa, found.plan
     name = f"{found.function.name}.loop{found.number}"
+    if told.in_place:
+        return _run_in_place(unit, found, name)
     if told.in_step:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
     if own := updated_pointers(captured_by(found.plan.loop)):
@@ -161,6 +173,11 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
+    if any(i.callee_name in unit.in_place for b in plan.loop.blocks for i in b.instructions):
+        mined = strip_mine(module, plan, name, 1, isa, unit.runner)
+        mined.plan = replace(mined.plan, obstacle="a nest in it runs in lanes")
+        run_in_parallel(module, mined, f"{name}.grains")
+        return FoundLoop(mined, span, "this loop", " on all cores")
     if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
         inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
         if inside[0] is not plan:
@@ -190,6 +207,14 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)
+
+
+def _run_in_place(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop:
+    made = run_nest_in_place(unit, found, name, may_pack=True)
+    unit.in_place |= {each.mined.chunk.name for each in made.values()}
+    first, *others = made.values()
+    unit.loops += others
+    return first
 
 
 def _is_promised(found: LegalLoop) -> bool:
@@ -245,8 +270,8 @@ def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     """Strip-mine a nest in boxes, as asked for or where it pays."""
     if isinstance(unit.brush, Brush):
         asked = brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
-        return asked or share_rows(unit, found, name)
-    shared = share_rows(unit, found, name)
+        return asked or share_rows(unit, found, name, may_pack=True)
+    shared = share_rows(unit, found, name, may_pack=True)
     return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
 
 

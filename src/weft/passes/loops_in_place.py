@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
+from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.codegen.few_iterations import keep_for_few
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
@@ -15,6 +16,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import unmark
 from weft.passes.blocks_inside import lanes_of_all
+from weft.passes.brush_nest import share_rows
 from weft.passes.find_loops import LegalLoop
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 
@@ -37,6 +39,31 @@ def run_lanes_inside(
         run_in_place(module, mined)
         made.append(FoundLoop(mined, span, "this loop"))
     return made
+
+
+def run_nest_in_place(
+    unit: LoopUnit, found: LegalLoop, name: str, *, may_pack: bool = False
+) -> dict[str, FoundLoop]:
+    """Let a nest of loops that are found to be parallel run where it stands: in boxes, or lanes along loops in it.
+
+    What has been made of it is by the names of the headers. With `may_pack` its code may allocate memory.
+    """
+    shared = share_rows(unit, found, name, may_pack=may_pack)
+    if shared is not None:
+        run_in_place(unit.module, shared.mined)
+        return {found.header: shared}
+    module, plan = unit.module, found.plan
+    nest = parallel_nest(found.function, found.view, found.wanted.loop, plan, module.layout, promised=True)
+    lanes = (
+        (nest.inner,)
+        if nest is not None
+        else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+    )
+    headers = [one.loop.header for one in lanes]
+    names = [header.name for header in headers]
+    made = run_lanes_inside(unit, found, name, headers)
+    unmark_nest(found)
+    return dict(zip(names, made, strict=True))
 
 
 def plan_again(unit: LoopUnit, function: Function, header: BasicBlock) -> ParallelLoop:

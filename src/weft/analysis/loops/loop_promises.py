@@ -13,7 +13,17 @@ from msgspec import Struct
 
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
-from weft.ir.loop_metadata import CLOSE, IN_GRAINS, IN_STEP, PARALLEL, PROVED, ROWS, SHORT_ROWS, STREAMS
+from weft.ir.loop_metadata import (
+    CLOSE,
+    IN_GRAINS,
+    IN_PLACE,
+    IN_STEP,
+    PARALLEL,
+    PROVED,
+    ROWS,
+    SHORT_ROWS,
+    STREAMS,
+)
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
@@ -49,6 +59,8 @@ class LoopPromises(Struct, frozen=True):
         Rows of its nest compete for the same sets of a cache.
     short_rows
         The innermost loop of its nest has few iterations.
+    in_place
+        It is to run where it stands.
     """
 
     parallel: bool = False
@@ -62,6 +74,7 @@ class LoopPromises(Struct, frozen=True):
     streams: bool = False
     short_rows: bool = False
     close_rows: bool = False
+    in_place: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -85,7 +98,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
         in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
         streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
-        close_rows=CLOSE in properties,
+        close_rows=CLOSE in properties, in_place=IN_PLACE in properties,
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.lane_updates import goes_to_copy, is_lane_update
+from weft.ir.loop_metadata import unrolling
 from weft.ir.types import VOID, FunctionType
 from weft.ir.values import Argument
 from weft.machine.host import chosen
@@ -225,7 +226,9 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
 def _widen_branch(w: Widening, branch: Instruction) -> None:
     targets = [w.starts[t] for t in branch.blocks]
     operands = [_uniform_condition(w, branch.operands[0])] if branch.operands else []
-    w.builder.insert(Instruction("br", VOID, operands, blocks=targets, attrs=branch.attrs))
+    made = w.builder.insert(Instruction("br", VOID, operands, blocks=targets, attrs=branch.attrs))
+    if (wish := unrolling(branch)) is not None:
+        made.metadata["llvm.loop"] = wish
 
 
 def _uniform_condition(w: Widening, condition: Value) -> Value:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.frontend.python.prange import in_place
+
 
 def total(a: Any, zero: Any) -> Any:
     """The sum."""
@@ -275,16 +277,42 @@ def spaced(out: Any, start: Any, stop: Any, endpoint: Any) -> None:
         out[n - 1] = stop
 
 
-def multiplied(a: Any, b: Any, out: Any) -> None:
-    """Store the matrix product of two matrices, each sum in order.
+BOX, DEEP = 8, 4096
+"""Rows and columns from which on boxes of a product pay, and terms of a sum that are added up in them: as many elements
+of some columns of a matrix stay in the cache (`weft.codegen.panels`)."""
+
+
+def multiplied(a: Any, b: Any, out: Any, zero: Any) -> None:
+    """Store the matrix product of two matrices, each sum in order."""
+    inner = a.shape[1]
+    begun = min(inner, DEEP) if out.shape[0] >= BOX and out.shape[1] >= BOX else 0
+    if begun > 0:
+        _multiplied_in_boxes(np.ascontiguousarray(a), np.ascontiguousarray(b), begun, out, zero)
+    else:
+        out.fill(0)
+    if begun < inner:
+        add_by_rows(a, b, begun, out)
+
+
+def _multiplied_in_boxes(a: Any, b: Any, inner: Any, out: Any, zero: Any) -> None:
+    """Store what the first terms of each sum make: the sums of several rows and columns are in registers together."""
+    for i in in_place(out.shape[0]):
+        for j in in_place(out.shape[1]):
+            total = zero
+            for k in range(inner):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+
+
+def add_by_rows(a: Any, b: Any, begin: Any, out: Any) -> None:
+    """Add the other terms to each sum, each in order.
 
     What is read of `b` for all rows stays in the cache, and an element of `out` is loaded once for four products.
     """
-    out.fill(0)
     rows, inner, columns = a.shape[0], a.shape[1], b.shape[1]
     for left in range(0, columns, 512):
         right = min(left + 512, columns)
-        for first in range(0, inner, 64):
+        for first in range(begin, inner, 64):
             last = min(first + 64, inner)
             whole = first + (last - first) // 4 * 4
             for i in range(rows):
@@ -297,6 +325,12 @@ def multiplied(a: Any, b: Any, out: Any) -> None:
                     factor = a[i, k]
                     for j in range(left, right):
                         out[i, j] += factor * b[k, j]
+
+
+def multiplied_by_rows(a: Any, b: Any, out: Any) -> None:
+    """Store the matrix product of two matrices, each sum in order, adding up rows of `b`."""
+    out.fill(0)
+    add_by_rows(a, b, 0, out)
 
 
 def applied(a: Any, x: Any, out: Any, zero: Any, in_any_order: Any) -> None:

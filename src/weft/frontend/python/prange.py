@@ -11,3 +11,12 @@ def prange(start: int, stop: int | None = None, step: int = 1, /) -> range:
     combines by ``&``, ``|`` or ``^``, or takes the minimum or maximum of. Elsewhere it is `range`.
     """
     return range(start) if stop is None else range(start, stop, step)
+
+
+def in_place(stop: int, /) -> range:
+    """Return ``range(stop)``, for loops of weft's own whose iterations are independent and run where they stand.
+
+    They run in SIMD lanes, a nest of them in boxes, on the thread that comes there; with ``parallel="auto"`` they are
+    found to be parallel as any others, and all cores share them.
+    """
+    return range(stop)

@@ -25,13 +25,13 @@ from weft.frontend.python.lowering.facts import facts_for
 from weft.frontend.python.lowering.numbers.casts import to_int64
 from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.statements import assign
-from weft.frontend.python.prange import prange
+from weft.frontend.python.prange import in_place, prange
 from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import Array, Tuple, pyint
 from weft.ir.block import BasicBlock
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
-from weft.ir.loop_metadata import mark_parallel
+from weft.ir.loop_metadata import mark_in_place, mark_parallel
 from weft.ir.types import I64
 from weft.ir.values import Value
 
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
 class Range:
     """A range, as the compile-time object that ``range(...)`` evaluates to."""
 
-    __slots__ = ("parallel", "start", "step", "stop")
+    __slots__ = ("in_place", "parallel", "start", "step", "stop")
 
     def __init__(self, start: Typed, stop: Typed, step: Typed) -> None:
         self.start = start
         self.stop = stop
         self.step = step
         self.parallel = False
+        self.in_place = False
 
 
 class Zipped:
@@ -70,6 +71,13 @@ def _lower_range(low: Lowering, args: Arguments) -> Typed:
 def _lower_prange(low: Lowering, args: Arguments) -> Typed:
     made = _range(low, args)
     made.parallel = True
+    return static(made)
+
+
+@call(in_place)
+def _lower_in_place(low: Lowering, args: Arguments) -> Typed:
+    made = _range(low, args)
+    made.parallel = made.in_place = True
     return static(made)
 
 
@@ -392,7 +400,9 @@ def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed]
         following = low.builder.binary("add", low.builder.load(I64, counter), step, flags)
         low.builder.store(following, counter)
         back = low.builder.br(head)
-        if source.parallel:
+        if source.in_place:
+            mark_in_place(back)
+        elif source.parallel:
             mark_parallel(back)
         low.builder.block = None
     _else_and_end(low, node.orelse, orelse, end)

@@ -284,8 +284,13 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
     if other.ndim == 1:
         call_function(low, device_arrays.applied, Arguments("@", [a, b, made, *sums], {}))
         return made
-    left, whole = (view_as(low, v, [None, 0]) if one.ndim == 1 else v for v in (a, made))
-    call_function(low, device_arrays.multiplied, Arguments("@", [left, b, whole], {}))
+    if one.ndim == 1:
+        left, whole = (view_as(low, v, [None, 0]) for v in (a, made))
+        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [left, b, whole], {}))
+    elif dtype.kind == "c":
+        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [a, b, made], {}))
+    else:
+        call_function(low, device_arrays.multiplied, Arguments("@", [a, b, made, sums[0]], {}))
     return made
 
 
