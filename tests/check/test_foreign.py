@@ -57,9 +57,9 @@ def compared(monkeypatch):
     seen = []
     original = foreign._compare
 
-    def compare(name, programs, inputs, call):
-        outcome = original(name, programs, inputs, call)
-        seen.append((outcome[0], [stage.name for stage, _ in programs]))
+    def compare(name, some, programs, inputs, call):
+        outcome = original(name, some, programs, inputs, call)
+        seen.append((outcome[0], [prepared.stage.name for prepared in some]))
         return outcome
 
     monkeypatch.setattr(foreign, "_compare", compare)

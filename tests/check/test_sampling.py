@@ -1,5 +1,6 @@
 """Some stages of a program are run instead of all: passes that are wrong are named as ever."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,6 +43,13 @@ def test_no_stage_is_left_out_of_all_programs(step: int) -> None:
     assert seen == set(range(20))
 
 
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_no_stage_is_left_out_of_a_program_that_runs_often(step: int) -> None:
+    turns = [[s.number for s in sample(stages(20), step, turn)] for turn in range(step)]
+    assert {number for chosen in turns for number in chosen} == set(range(20))
+    assert all(chosen[-1] == 19 for chosen in turns)
+
+
 def test_all_are_run_at_1_and_where_there_are_few() -> None:
     assert len(sample(stages(20), 1)) == 20 and len(sample(stages(2), 4)) == 2
 
@@ -78,3 +86,18 @@ def test_a_wrong_pass_is_named(step: str, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(MiscompilationError, match="'linearization' changed what add_by_kernel computes"):
         cuda.jit(width=4)(add_by_kernel)[2, 32](x, x, out)
     assert not out.any()
+
+
+@pytest.mark.parametrize("step", ["2", "4", "8"])
+def test_a_wrong_pass_is_named_in_functions_of_c(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CHECK", step)
+    monkeypatch.setattr(lane_passes, "linearize", after(lane_passes.linearize, 0, subtract_instead))
+    file = tmp_path / "add.c"
+    file.write_text(
+        "void add(long n, const double *restrict x, double *restrict y) {"
+        " for (long i = 0; i < n; i++) if (x[i] > 0) y[i] = x[i] + y[i]; }"
+    )
+    with pytest.raises(MiscompilationError, match="'linearization' changed what add computes"):
+        weft.vectorize_ir(file, "add", loop="outermost", width=4)

@@ -70,6 +70,7 @@ class CheckedEntry:
         self._stages: list[CallProgram] | None = None
         self._spent = 0
         self._seen: Counter[tuple[Any, ...]] = Counter()
+        self._called = 0
         self.checked: list[str] = []
 
     def __call__(self, slots: bytes, memory: Any) -> None:
@@ -130,7 +131,8 @@ class CheckedEntry:
 
     def _interpret(self, inputs: LaunchInputs) -> CallOutcome | None:
         """What the call does, by all stages alike that are run; None when that cannot be said."""
-        return run_sampled(self._programs(), check_step(), lambda stages: self._run(stages, inputs))
+        turn, self._called = self._called, self._called + 1
+        return run_sampled(self._programs(), check_step(), lambda stages: self._run(stages, inputs), turn)
 
     def _run(self, stages: Sequence[CallProgram], inputs: LaunchInputs) -> CallOutcome | None:
         self.checked = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -21,8 +22,9 @@ from weft.check.generate import Arguments
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.iterations import IterationRaces
 from weft.check.machine_code import MachineCode
-from weft.check.prepare import prepared, run_text, same_run
+from weft.check.prepare import PreparedStage
 from weft.check.results import Place, Result, first_result_difference
+from weft.check.sampling import run_sampled
 from weft.diag.errors import MiscompilationError, UnsupportedError, WeftError
 from weft.interp import Program, run_function
 from weft.interp.lanes import POISON, Bundle, Lanes, LaneValue, dtype_of
@@ -30,6 +32,7 @@ from weft.ir import Function
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.types import PointerType
+from weft.options import check_step
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
 from weft.passes.stages import Form, Stage
 from weft.target.vector_math import MathSymbol
@@ -147,6 +150,17 @@ def check_lanes(
 
 Call = Callable[[Stage, Program, LaunchInputs, Sequence[object]], Outcome]
 
+_Compared = tuple[bool, Outcome | None]
+
+
+class _Facts(Struct, frozen=True):
+    """What running a stage needs to know beside its program: vector math functions that it calls, by symbol."""
+
+    math: Mapping[str, MathSymbol]
+
+
+ForeignStage = PreparedStage[_Facts]
+
 
 class _Code:
     """The machine code of a unit's function, made once it is wanted; none where it cannot be called.
@@ -194,16 +208,20 @@ def _check(
     code: _Code,
     call_code: Callable[[MachineCode, LaunchInputs], Outcome],
 ) -> None:
-    programs = _programs(stages, math)
-    if asks_for_lanes(programs[0][1].module) and stages[0].full.form is Form.CALL:
+    programs = [PreparedStage(stage, _Facts(math)) for stage in stages]
+    if asks_for_lanes(programs[0].program.module) and stages[0].full.form is Form.CALL:
         _log.info(
             "%s is checked behind loops only: what operations on lanes do depends on how many there are", name
         )
-        programs = [(stage, program) for stage, program in programs if stage.has_lanes]
+        programs = [prepared for prepared in programs if prepared.stage.has_lanes]
     done = False
     try:
-        for inputs, _kept in arguments.attempts():
-            defined, wanted = _compare(name, programs, inputs, call)
+        for turn, (inputs, _kept) in enumerate(arguments.attempts()):
+
+            def compare(some: Sequence[ForeignStage], inputs: LaunchInputs = inputs) -> _Compared:
+                return _compare(name, some, programs, inputs, call)
+
+            defined, wanted = run_sampled(programs, check_step(), compare, turn)
             done |= defined
             got = None if wanted is None else code.run(lambda code, inputs=inputs: call_code(code, inputs))
             if wanted is not None and got is not None:
@@ -217,32 +235,23 @@ def _check(
         _log.info("%s is not checked: no arguments are known with which it has a defined result", name)
 
 
-def _programs(stages: Sequence[Stage], math: Mapping[str, MathSymbol]) -> list[tuple[Stage, Program]]:
-    """The stages, ready to run; one that does what the one before it did shares its program."""
-    programs: list[tuple[Stage, Program]] = []
-    latest = ""
-    for stage in stages:
-        text = run_text(stage)
-        if programs and text == latest and same_run(stage, programs[-1][0]):
-            programs.append((stage, programs[-1][1]))
-        else:
-            programs.append((stage, prepared(stage, math, text)))
-        latest = text
-    return programs
-
-
 def _compare(
-    name: str, programs: Sequence[tuple[Stage, Program]], inputs: LaunchInputs, call: Call
-) -> tuple[bool, Outcome | None]:
-    """Whether the program does something defined for these inputs; what all stages do, if they do the same."""
+    name: str,
+    some: Sequence[ForeignStage],
+    programs: Sequence[ForeignStage],
+    inputs: LaunchInputs,
+    call: Call,
+) -> _Compared:
+    """Whether the program does something defined for these inputs; what some stages do, if they do the same."""
     wanted: Outcome | None = None
     reorders = False
-    agreed: Program | None = None
-    for stage, program in programs:
-        if program is agreed:
+    agreed: ForeignStage | None = None
+    for prepared in some:
+        stage = prepared.stage
+        if agreed is not None and prepared.repeats(agreed):
             continue
         try:
-            got = call(stage, program, inputs, [Budget(MAX_ENTRY_STEPS)])
+            got = call(stage, prepared.program, inputs, [Budget(MAX_ENTRY_STEPS)])
         except TooLong:
             _log.info("%s is not checked after %s: it takes too long", name, stage.name)
             continue
@@ -264,7 +273,7 @@ def _compare(
         if wanted is None or first:
             wanted = got
         reorders = stage.reorders
-        agreed = program
+        agreed = prepared
     return wanted is not None, wanted
 
 
@@ -279,15 +288,15 @@ def _raise(
     name: str,
     stage: str,
     difference: str,
-    programs: Sequence[tuple[Stage, Program]],
+    programs: Sequence[ForeignStage],
     inputs: LaunchInputs,
     call: Call,
 ) -> None:
-    for looked_at, program in programs:
-        if looked_at.name == "loops":
-            races = IterationRaces(program)
+    for prepared in programs:
+        if prepared.stage.name == "loops":
+            races = IterationRaces(prepared.program)
             try:
-                call(looked_at, program, inputs, [races, Budget(MAX_ENTRY_STEPS)])
+                call(prepared.stage, prepared.program, inputs, [races, Budget(MAX_ENTRY_STEPS)])
             except (TooLong, WeftError):
                 break
             if races.found:

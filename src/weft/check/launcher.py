@@ -63,6 +63,7 @@ class CheckedLauncher:
         self._has_vector_math = bool(lowered.math)
         facts = KernelFacts(lowered.arena, lowered.math, static_shared_bytes(lowered.stages[0]))
         self._stages = [StageProgram(stage, facts) for stage in lowered.stages]
+        self._launched = 0
         self.checked: list[str] = []
 
     def record(
@@ -125,7 +126,8 @@ class CheckedLauncher:
             for stage in self._stages
             if stage.stage.changed in [r.function for r in stage.runnables_used(shape)]
         ]
-        return run_sampled(used, check_step(), lambda stages: self._run(stages, inputs, shape))
+        turn, self._launched = self._launched, self._launched + 1
+        return run_sampled(used, check_step(), lambda stages: self._run(stages, inputs, shape), turn)
 
     def _run(
         self, stages: Sequence[StageProgram], inputs: LaunchInputs, shape: LaunchShape
