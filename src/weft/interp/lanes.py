@@ -39,6 +39,9 @@ Flags = np.ndarray | None
 UNDEF = np.uint8(1)
 POISON = np.uint8(2)
 
+NOWHERE = np.zeros(1, np.bool_)
+"""What holds for no element; `add_poison` need not look at it."""
+
 FLOAT_DTYPES = {
     "half": np.dtype(np.float16),
     "bfloat": np.dtype(np.uint16),
@@ -126,10 +129,15 @@ def join_flags(a: Flags, b: Flags) -> Flags:
 
 def add_poison(flags: Flags, where: Array) -> Flags:
     """`flags`, with the elements that are true in `where` made poison."""
-    if not np.count_nonzero(where):
+    if where is NOWHERE or not np.count_nonzero(where):
         return flags
     poison = where * POISON
     return poison if flags is None else flags | poison
+
+
+def full(a: Array, shape: tuple[int, ...]) -> Array:
+    """The array at its full shape; not to be written to."""
+    return a if a.shape == shape else np.broadcast_to(a, shape)
 
 
 def per_element(mask: Array, data: Array) -> Array:

@@ -12,7 +12,7 @@ from weft.interp.calls.barriers import BARRIERS
 from weft.interp.calls.printing import decode_print
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind, span_of
-from weft.interp.lanes import POISON, Array, Flags, Lanes, LaneValue
+from weft.interp.lanes import POISON, Array, Flags, Lanes, LaneValue, full
 from weft.interp.numbers.combinations import combination_of
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
@@ -123,8 +123,8 @@ def _rows(frame: Frame, operand: Lanes, i: Instruction) -> tuple[Array, Array, A
         )  # fmt: skip
     machine = frame.machine
     shape = (machine.lane_groups, machine.width)
-    data = np.broadcast_to(operand.data, (machine.lanes,)).reshape(shape)
-    active = np.broadcast_to(frame.active.mask(machine.lanes), (machine.lanes,)).reshape(shape)
+    data = full(operand.data, (machine.lanes,)).reshape(shape)
+    active = full(frame.active.mask(machine.lanes), (machine.lanes,)).reshape(shape)
     poison = np.zeros(1, np.bool_)
     if operand.flags is not None:
         flags = np.broadcast_to(operand.flags, (machine.lanes,)).reshape(shape)
@@ -150,7 +150,7 @@ def _horizontal(reduce: Callable[[Frame, Array, Array], Any]) -> Decode:
             data, active, poison = _rows(frame, operand, i)
             result = _per_lane(frame, reduce(frame, data, active))
             flags: Flags = None
-            if poison.any():
+            if np.count_nonzero(poison):
                 flags = _per_lane(frame, poison.any(axis=1)) * POISON
             return Lanes(result, flags)
 

@@ -41,6 +41,26 @@ class Access(NamedTuple):
         return len(self.places) == 1 and self.places[0].which is None
 
 
+def only_place(frame: Frame, pointer: Lanes, size: int, align: int) -> tuple[MemoryObject, int] | None:
+    """The object and the offset in it that all active lanes access, without fault and unwatched.
+
+    None where `reach` has more to say.
+    """
+    addresses, machine = pointer.data, frame.machine
+    if addresses.size != 1 or pointer.flags is not None or not frame.active.count or machine.hooks.on_access:
+        return None
+    address = addresses.item()
+    if align > 1 and address & (align - 1):
+        return None
+    target = machine.image.memory.find(address)
+    if target is None:
+        return None
+    offset = address - target.base
+    if offset + size > (target.part_size if target.stride else target.data.size):
+        return None
+    return target, offset
+
+
 def reach(
     frame: Frame, i: Instruction, pointer: Lanes, size: int, align: int, kind: str, active: ActiveSet
 ) -> Access | None:

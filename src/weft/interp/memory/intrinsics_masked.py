@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
-from weft.interp.lanes import Array, Lanes, LaneValue, is_poison
+from weft.interp.lanes import Array, Flags, Lanes, LaneValue, full, is_poison
 from weft.interp.memory import access
 from weft.interp.memory.memory import MemoryObject
 from weft.interp.memory.ops_memory import read_leaf, write_leaf
@@ -105,24 +105,24 @@ def _whole(
         return None
     shape = (count, machine.lanes)
     unknown = is_poison(mask.flags)
-    if unknown is not None and (unknown.T & active.mask(machine.lanes)).any():
+    if unknown is not None and np.count_nonzero(unknown.T & active.mask(machine.lanes)):
         return None
-    elements = np.broadcast_to(mask.data.T, shape)
+    elements = full(mask.data.T, shape)
     if active.bits is not None:
         elements = elements & active.bits
     addresses = pointer.data.T
     if addresses.ndim == 1:
         addresses = addresses + (np.arange(count, dtype=np.uint64) * np.uint64(size))[:, None]
-    addresses = np.broadcast_to(addresses, shape)[elements]
+    addresses = full(addresses, shape)[elements]
     if not addresses.size:
         return _Whole(_NOTHING, elements, addresses)
     poison = is_poison(pointer.flags)
-    if poison is not None and np.broadcast_to(poison.T, shape)[elements].any():
+    if poison is not None and np.count_nonzero(full(poison.T, shape)[elements]):
         return None
     if align > 1 and np.bitwise_or.reduce(addresses) & np.uint64(align - 1):
         return None
-    target = machine.image.memory.find(int(addresses.min()))
-    if target is None or int(addresses.max()) + size > target.end:
+    target = machine.image.memory.find(int(np.minimum.reduce(addresses)))
+    if target is None or int(np.maximum.reduce(addresses)) + size > target.end:
         return None
     offsets = addresses - np.uint64(target.base)
     if target.inside_part(offsets, size) is not None or (kind == "store" and not target.writable):
@@ -141,16 +141,19 @@ def _read(packed: bool) -> Decode:
         def compute(frame: Frame) -> LaneValue:
             pointer, mask, other = frame.env[pointer_slot], frame.env[mask_slot], frame.env[other_slot]
             lanes = frame.machine.lanes
-            data = np.broadcast_to(other.data, (lanes, count)).copy()
-            flags = np.zeros((lanes, count), np.uint8)
-            flags |= np.uint8(0) if other.flags is None else other.flags
+            data = full(other.data, (lanes, count)).copy()
             whole = None if packed else _whole(frame, pointer, mask, count, part.size, align, "load")
             if whole is not None:
+                state = None
                 if whole.offsets.size:
                     values, state = part.read(whole.target, whole.offsets)
                     data.T[whole.elements] = values
-                    flags.T[whole.elements] = 0 if state is None else state
-                return Lanes(data, flags if flags.any() else None)
+                if state is None and other.flags is None:
+                    return Lanes(data)
+                flags = _whole_flags(other.flags, (lanes, count))
+                flags.T[whole.elements] = 0 if state is None else state
+                return Lanes(data, flags if np.count_nonzero(flags) else None)
+            flags = _whole_flags(other.flags, (lanes, count))
             for number in range(count):
                 chosen = _selected(frame, i, mask, number)
                 place = _element_pointer(pointer, mask, number, part.size, packed)
@@ -163,11 +166,16 @@ def _read(packed: bool) -> Decode:
                 flags[here, number] = (
                     0 if found.flags is None else np.broadcast_to(found.flags, (lanes,))[here]
                 )
-            return Lanes(data, flags if flags.any() else None)
+            return Lanes(data, flags if np.count_nonzero(flags) else None)
 
         return compute
 
     return decode
+
+
+def _whole_flags(flags: Flags, shape: tuple[int, int]) -> Array:
+    """Flags to be written to."""
+    return np.zeros(shape, np.uint8) if flags is None else full(flags, shape).copy()
 
 
 def _write(packed: bool) -> Decode:
@@ -207,12 +215,12 @@ def _write_whole(frame: Frame, part: Leaf, whole: _Whole, value: Lanes, count: i
     if not whole.offsets.size:
         return
     shape = (count, frame.machine.lanes)
-    data = np.broadcast_to(value.data.T, shape)[whole.elements]
+    data = full(value.data.T, shape)[whole.elements]
     memory = frame.machine.image.memory
     flags = None
     if value.flags is not None:
-        flags = np.broadcast_to(value.flags.T, shape)[whole.elements]
-        flags = flags if flags.any() else None
+        flags = full(value.flags.T, shape)[whole.elements]
+        flags = flags if np.count_nonzero(flags) else None
     if memory.compares_stores and np.array_equal(part.read(whole.target, whole.offsets)[0], data):
         return
     memory.changes += 1

@@ -44,8 +44,14 @@ def decode_load(decoder: Decoder, i: Instruction) -> Compute:
     size, align = decoder.layout.store_size(type), i.alignment
     parts = leaves(type, decoder.layout)
     nothing = filled(type, POISON)
+    whole = None if type.is_aggregate else parts[0][1]
 
     def compute(frame: Frame) -> LaneValue:
+        if whole is not None:
+            only = access.only_place(frame, frame.env[pointer_slot], size, align)
+            data = None if only is None else whole.read_defined(*only)
+            if data is not None:
+                return Lanes(data)
         reached = access.reach(frame, i, frame.env[pointer_slot], size, align, "load", frame.active)
         if reached is None:
             return nothing
@@ -107,9 +113,21 @@ def decode_store(decoder: Decoder, i: Instruction) -> Compute:
     type = i.operands[0].type
     size, align = decoder.layout.store_size(type), i.alignment
     parts = leaves(type, decoder.layout)
+    whole = None if type.is_aggregate else parts[0][1]
 
     def compute(frame: Frame) -> None:
         env = frame.env
+        if whole is not None and frame.machine.lanes == 1 and env[value_slot].flags is None:
+            only = access.only_place(frame, env[pointer_slot], size, align)
+            memory = frame.machine.image.memory
+            if (
+                only is not None
+                and only[0].writable
+                and not memory.compares_stores
+                and whole.write_defined(*only, env[value_slot].data)
+            ):
+                memory.changes += 1
+                return
         reached = access.reach(frame, i, env[pointer_slot], size, align, "store", frame.active)
         if reached is None:
             return
@@ -196,7 +214,7 @@ def decode_gep(decoder: Decoder, i: Instruction) -> Compute:
     layout = decoder.layout
     is_vector = i.type.is_vector
     constant = 0
-    terms: list[tuple[int, int, int]] = []
+    terms: list[tuple[int, int, np.uint64]] = []
     current: Type = i.source_type
     for position, index in enumerate(i.operands[1:]):
         if position and isinstance(current, StructType):
@@ -213,7 +231,7 @@ def decode_gep(decoder: Decoder, i: Instruction) -> Compute:
         else:
             scalar = index.type.scalar
             assert isinstance(scalar, IntType)
-            terms.append((decoder.slot(index), scalar.bits, scale))
+            terms.append((decoder.slot(index), scalar.bits, np.uint64(scale)))
     base_slot = decoder.slot(i.operands[0])
     offset = np.array([constant % (1 << 64)], np.uint64)
 
@@ -223,13 +241,15 @@ def decode_gep(decoder: Decoder, i: Instruction) -> Compute:
     def compute(frame: Frame) -> LaneValue:
         env = frame.env
         base = env[base_slot]
-        data, flags = column(base.data), base.flags
-        flags = None if flags is None else column(flags)
+        data, flags = base.data, base.flags
+        if is_vector:
+            data, flags = column(data), None if flags is None else column(flags)
         if constant:
             data = data + offset
         for slot, bits, scale in terms:
             index = env[slot]
-            data = data + column(index_to_64(index.data, bits)) * np.uint64(scale)
+            step = index.data if bits == 64 else index_to_64(index.data, bits)
+            data = data + (column(step) if is_vector else step) * scale
             if index.flags is not None:
                 flags = join_flags(flags, column(index.flags))
         return Lanes(data, flags)

@@ -238,6 +238,9 @@ def _regroup(source: Type, target: Type, bits: Array) -> Array:
 def _split_bits(columns: Array, n: int) -> Array:
     """Every bit of every element, low first: shape (lanes, elements * n)."""
     raw = width(n).raw(columns)
+    if n in (8, 16, 32, 64):
+        each = np.ascontiguousarray(raw).view(np.uint8).reshape(columns.shape[0], -1)
+        return np.unpackbits(each, axis=1, bitorder="little").view(np.bool_)
     parts = [((raw >> i) & 1).astype(np.bool_) for i in range(n)]
     return np.stack(parts, axis=-1).reshape(columns.shape[0], -1)
 
@@ -247,9 +250,15 @@ def _join_bits(bits: Array, m: int) -> Array:
     groups = bits.reshape(bits.shape[0], -1, m)
     if m == 1:
         return groups[:, :, 0]
-    dtype = dtype_of(IntType(m))
-    total = np.zeros(groups.shape[:2], dtype)
+    container = width(m).container
+    if container:
+        # Bits that the type has not are 0.
+        whole = np.zeros((*groups.shape[:2], container), np.bool_)
+        whole[:, :, :m] = groups
+        return np.packbits(whole.reshape(bits.shape[0], -1), axis=1, bitorder="little").view(
+            f"u{container // 8}"
+        )
+    total = np.zeros(groups.shape[:2], object)
     for i in range(m):
-        bit = groups[:, :, i].astype(dtype)
-        total = total | (bit << (i if dtype.kind == "O" else dtype.type(i)))
+        total = total | (groups[:, :, i].astype(object) << i)
     return total

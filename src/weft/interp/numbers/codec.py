@@ -56,6 +56,36 @@ class Leaf(Struct, frozen=True):
             data = data.view(np.uint8)
         _scatter(target.view(self.unit), target.data, offsets, self.unit, self.count, data)
 
+    def read_defined(self, source: MemoryObject, offset: int) -> Array | None:
+        """The value at one byte offset; None where it has flags, or lies otherwise than in units."""
+        if self.unit is None:
+            return None
+        start, rest = divmod(offset, self.unit.itemsize)
+        state = source.state
+        if rest or (state is not None and state[offset : offset + self.size].tobytes().strip(b"\0")):
+            return None
+        data = source.view(self.unit)[start : start + (self.count or 1)].copy()
+        bits = getattr(self.type.scalar, "bits", 64)
+        if bits == 1:
+            data = (data & np.uint8(1)).view(np.bool_)
+        elif bits < self.unit.itemsize * 8:
+            data = data & width(bits).constant((1 << bits) - 1)
+        return data[None, :] if self.count else data
+
+    def write_defined(self, target: MemoryObject, offset: int, data: Array) -> bool:
+        """Whether a value without flags could be stored, at one byte offset."""
+        if self.unit is None:
+            return False
+        start, rest = divmod(offset, self.unit.itemsize)
+        if rest:
+            return False
+        if target.state is not None:
+            target.state[offset : offset + self.size] = 0
+        target.view(self.unit)[start : start + (self.count or 1)] = (
+            data.view(np.uint8) if data.dtype == np.bool_ else data
+        )
+        return True
+
     def _flags_of_units(self, state: Array, offsets: Array) -> Flags:
         assert self.unit is not None
         if offsets.size == 1:

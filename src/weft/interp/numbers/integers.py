@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-Array = np.ndarray
+from weft.interp.lanes import NOWHERE, Array
+
 Kernel = Callable[[Array, Array], Array]
 Check = Callable[[Array, Array, Array], Array]
 
@@ -147,15 +148,20 @@ def mul_high(a: Array, b: Array) -> Array:
     return a1 * b1 + (middle >> shift) + (other >> shift)
 
 
-_NOWHERE = np.zeros(1, np.bool_)
-
-
 def _product_range_fits(a: Array, b: Array, low: int, high: int) -> bool:
     """Whether the extremes of the operands already show that no product leaves ``low .. high``."""
     if not a.size or not b.size:
         return True
-    corners = [x * y for x in (int(a.min()), int(a.max())) for y in (int(b.min()), int(b.max()))]
+    if a.size == b.size == 1:
+        return low <= a.item() * b.item() <= high
+    corners = [x * y for x in _extremes(a) for y in _extremes(b)]
     return low <= min(corners) and max(corners) <= high
+
+
+def _extremes(a: Array) -> tuple[int, ...]:
+    if a.size == 1:
+        return (a.item(),)
+    return int(np.minimum.reduce(a, axis=None)), int(np.maximum.reduce(a, axis=None))
 
 
 def unsigned_overflow(op: str, bits: int) -> Check:
@@ -169,7 +175,7 @@ def unsigned_overflow(op: str, bits: int) -> Check:
         if w.bits <= 32:
             return a.astype(np.uint64) * b.astype(np.uint64) > np.uint64(w.max)
         if _product_range_fits(a, b, 0, w.max):
-            return _NOWHERE
+            return NOWHERE
         if w.is_exact:
             return mul_high(a, b) != 0
         return (mul_high(a, b) != 0) | (a * b > np.uint64(w.max))
@@ -197,15 +203,21 @@ def signed_overflow(op: str, bits: int) -> Check:
             exact = x.astype(np.int64) * y.astype(np.int64)
             return (exact < low) | (exact > high)
         if _product_range_fits(x, y, low, high):
-            return _NOWHERE
+            return NOWHERE
         # In 64 bits: the magnitudes' product must stay below the limit of the result's sign.
         p, q = np.where(x < 0, -x, x).view(np.uint64), np.where(y < 0, -y, y).view(np.uint64)
         limit = np.where((x < 0) != (y < 0), np.uint64(high + 1), np.uint64(high))
         return (mul_high(p, q) != 0) | (p * q > limit)
 
+    def added(a: Array, b: Array, r: Array) -> Array:
+        if a.size == b.size == 1:
+            x, y, z = a.item(), b.item(), r.item()
+            return np.ones(r.shape, np.bool_) if ((x ^ z) & (y ^ z)) >> (w.bits - 1) & 1 else NOWHERE
+        return w.sign_bit((a ^ r) & (b ^ r))
+
     checks: dict[str, Check] = {
-        "add": lambda a, b, r: w.sign_bit((a ^ r) & (b ^ r)),
-        "sub": lambda a, b, r: w.sign_bit((a ^ b) & (a ^ r)),
+        "add": added,
+        "sub": lambda a, b, r: added(r, b, a),
         "mul": multiply,
         "shl": lambda a, b, r: w.raw(_shift_right_signed(w, r, b)) != w.raw(a),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.interp.code import Compute
-from weft.interp.lanes import POISON, Array, Bundle, Flags, Lanes, LaneValue
+from weft.interp.lanes import POISON, Array, Bundle, Flags, Lanes, LaneValue, full
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.types import VectorType
@@ -50,7 +50,7 @@ def decode_insertvalue(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def _element_flags(value: Lanes, lanes: int, count: int) -> Flags:
-    return None if value.flags is None else np.broadcast_to(value.flags, (lanes, count))
+    return None if value.flags is None else full(value.flags, (lanes, count))
 
 
 def decode_extractelement(decoder: Decoder, i: Instruction) -> Compute:
@@ -68,7 +68,7 @@ def decode_extractelement(decoder: Decoder, i: Instruction) -> Compute:
         position, outside = _clamped(index.data, count)
         lanes = max(vector.data.shape[0], position.shape[0], _rows(vector.flags), _rows(index.flags))
         rows = np.arange(lanes)
-        data = np.broadcast_to(vector.data, (lanes, count))[rows, position]
+        data = full(vector.data, (lanes, count))[rows, position]
         flags = _element_flags(vector, lanes, count)
         if flags is not None:
             flags = flags[rows, position]
@@ -101,7 +101,7 @@ def _rows(flags: Flags) -> int:
 
 def _index_flags(flags: Flags, index_flags: Flags, outside: Array) -> Flags:
     """Flags of a result, with those of the index and poison where the index is out of range."""
-    for more in (index_flags, outside * POISON if outside.any() else None):
+    for more in (index_flags, outside * POISON if np.count_nonzero(outside) else None):
         if more is not None:
             flags = more if flags is None else flags | more
     return flags
@@ -152,22 +152,21 @@ def decode_shufflevector(decoder: Decoder, i: Instruction) -> Compute:
     from_b = chosen >= count
     columns = np.where(from_b, chosen - count, chosen)
     lane_flags = np.where(unspecified, POISON, np.uint8(0))[None, :]
+    leaves_out, of_both = bool(unspecified.any()), bool(from_b.any())
 
     def pick(a: Array, b: Array) -> Array:
-        if not from_b.any():
-            return a[:, columns]
-        return np.where(from_b, b[:, columns], a[:, columns])
+        return np.where(from_b, b[:, columns], a[:, columns]) if of_both else a[:, columns]
 
     def compute(frame: Frame) -> LaneValue:
         a, b = frame.env[a_slot], frame.env[b_slot]
         flags: Flags = None
-        if a.flags is not None or b.flags is not None:
+        if a.flags is not None or (of_both and b.flags is not None):
             zero = np.zeros((1, count), np.uint8)
-            fa = zero if a.flags is None else np.broadcast_to(a.flags, (a.flags.shape[0], count))
-            fb = zero if b.flags is None else np.broadcast_to(b.flags, (b.flags.shape[0], count))
+            fa = zero if a.flags is None else full(a.flags, (a.flags.shape[0], count))
+            fb = zero if b.flags is None else full(b.flags, (b.flags.shape[0], count))
             # An element that comes from the other operand must not bring this one's flags along.
             flags = pick(fa, fb)
-        if unspecified.any():
+        if leaves_out:
             flags = lane_flags if flags is None else np.where(unspecified, POISON, flags)
         return Lanes(pick(a.data, b.data), flags)
 

@@ -87,12 +87,12 @@ def decode_division(decoder: Decoder, i: Instruction) -> Compute:
         _fault_where(frame, i, bad, FaultKind.DIVISION, "integer division by zero")
         if is_signed:
             overflow = (w.raw(divisor) == all_ones) & (w.raw(a.data) == least)
-            if overflow.any():
+            if np.count_nonzero(overflow):
                 _fault_where(frame, i, overflow, FaultKind.DIVISION, "signed division overflows")
                 bad = bad | overflow
         if unknown is not None:
             bad = bad | unknown
-        if bad.any():
+        if np.count_nonzero(bad):
             divisor = np.where(bad, one, divisor)
             flags = add_poison(flags, bad)
         data = kernel(a.data, divisor)
@@ -105,7 +105,7 @@ def decode_division(decoder: Decoder, i: Instruction) -> Compute:
 
 def _fault_where(frame: Frame, i: Instruction, bad: Array, kind: FaultKind, message: str) -> None:
     """Report the active lanes (any element of a vector counts) that are true in `bad`."""
-    if not bad.any():
+    if not np.count_nonzero(bad):
         return
     lanes = np.asarray(bad.any(axis=1)) if bad.ndim == 2 else bad
     culprits = frame.active.split(lanes)[0]
@@ -220,7 +220,7 @@ def _flags_of_choice(flags: Array, a: LaneValue, b: LaneValue) -> Flags:
             same = same & (per_element(side, same) == 0)
     kept = per_element(flags, same)
     kept = np.where(same & ((kept & POISON) == 0), np.uint8(0), kept)
-    return kept if kept.any() else None
+    return kept if np.count_nonzero(kept) else None
 
 
 def _with_flags(value: LaneValue, flags: Flags) -> LaneValue:
@@ -248,7 +248,7 @@ def frozen(value: LaneValue) -> LaneValue:
         return value
     arbitrary = value.flags != 0
     data = np.where(arbitrary, np.zeros(1, value.data.dtype), value.data)
-    return Lanes(data, arbitrary * UNDEF if arbitrary.any() else None)
+    return Lanes(data, arbitrary * UNDEF if np.count_nonzero(arbitrary) else None)
 
 
 def decode_cast(decoder: Decoder, i: Instruction) -> Compute:
