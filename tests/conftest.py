@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
-os.environ.setdefault("WEFT_CHECK", "1" if os.environ.get("WEFT_FUZZ") else "4")
+os.environ.setdefault("WEFT_CHECK", "1" if os.environ.get("WEFT_FUZZ") else "8")
 os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
 
 # Byte code is kept, wherever the tests run: else each process that they begin compiles all of weft.

@@ -10,6 +10,7 @@ import pytest
 import weft
 from check.test_findings import after, subtract_instead
 from weft import cuda, prange
+from weft.check import sampling
 from weft.check.sampling import run_sampled, sample
 from weft.codegen import lane_passes
 from weft.diag.errors import MiscompilationError
@@ -50,6 +51,12 @@ def test_no_stage_is_left_out_of_a_program_that_runs_often(step: int) -> None:
     assert all(chosen[-1] == 19 for chosen in turns)
 
 
+def test_the_last_may_be_left_to_machine_code() -> None:
+    turns = [[s.number for s in sample(stages(20), 4, turn, last=False)] for turn in range(4)]
+    assert [19 in chosen for chosen in turns].count(True) == 1
+    assert all(len(chosen) >= 2 for chosen in turns) and len(sample(stages(3), 9, last=False)) == 2
+
+
 def test_all_are_run_at_1_and_where_there_are_few() -> None:
     assert len(sample(stages(20), 1)) == 20 and len(sample(stages(2), 4)) == 2
 
@@ -83,9 +90,19 @@ def test_a_wrong_pass_is_named(step: str, monkeypatch: pytest.MonkeyPatch) -> No
     x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
     with pytest.raises(MiscompilationError, match="'linearization' changed what add computes"):
         weft.jit(width=4)(add)(x, x, out)
+    assert not out.any()
     with pytest.raises(MiscompilationError, match="'linearization' changed what add_by_kernel computes"):
         cuda.jit(width=4)(add_by_kernel)[2, 32](x, x, out)
-    assert not out.any()
+
+
+def test_a_wrong_pass_is_named_where_only_machine_code_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CHECK", "4")
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    monkeypatch.setattr(sampling, "sample", lambda stages, *_: stages[:2])
+    monkeypatch.setattr(lane_passes, "linearize", after(lane_passes.linearize, 0, subtract_instead))
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    with pytest.raises(MiscompilationError, match="'linearization' changed what add_by_kernel computes"):
+        cuda.jit(width=4)(add_by_kernel)[2, 32](x, x, out)
 
 
 @pytest.mark.parametrize("step", ["2", "4", "8"])

@@ -1,9 +1,9 @@
-"""Which stages of a program are run where not all of them are: ``WEFT_CHECK=4`` runs about every fourth.
+"""Which stages of a program are run where not all of them are: ``WEFT_CHECK=8`` runs about every eighth.
 
-The last stage is among them, and the first or the one behind it, so that whatever a pass gets wrong and no other one
-puts right is seen. Which ones are between depends on the program, so that many programs leave no pass out, and on how
-often it has been run before: a program that runs as many times as the step says has run all of its stages. Once two
-stages differ, all are run, to name the pass.
+The last stage is among them, or machine code is compared in its place, and the first or the one behind it, so that
+whatever a pass gets wrong and no other one puts right is seen. Which ones are between depends on the program, so that
+many programs leave no pass out, and on how often it has been run before: a program that runs as many times as the step
+says has run all of its stages. Once two stages differ, all are run, to name the pass.
 """
 
 from __future__ import annotations
@@ -19,20 +19,25 @@ AnyStage = TypeVar("AnyStage", bound=PreparedStage[Any])
 Result = TypeVar("Result")
 
 
-def sample(stages: Sequence[AnyStage], step: int, turn: int = 0) -> Sequence[AnyStage]:
-    """The stages to run: the last, and every `step`-th before it, from where the program's text and the turn say."""
+def sample(stages: Sequence[AnyStage], step: int, turn: int = 0, last: bool = True) -> Sequence[AnyStage]:
+    """The stages to run: every `step`-th, from where the program's text and the turn say, and the last if asked for."""
     if step <= 1 or len(stages) <= 2:
         return stages
     begin = (crc32(stages[0].stage.text.encode()) + turn) % step
     # What the front end makes takes most steps.
-    first, last = min(begin, 1), len(stages) - 1
-    return [
-        stage for k, stage in enumerate(stages) if k in (first, last) or (k > first and k % step == begin)
-    ]
+    first, end = min(begin, 1), len(stages) - 1
+    chosen = [k for k in range(end) if k == first or (k > first and k % step == begin)]
+    if last or end % step == begin or len(chosen) == 1:
+        chosen.append(end)
+    return [stages[k] for k in chosen]
 
 
 def run_sampled(
-    stages: Sequence[AnyStage], step: int, run: Callable[[Sequence[AnyStage]], Result], turn: int = 0
+    stages: Sequence[AnyStage],
+    step: int,
+    run: Callable[[Sequence[AnyStage]], Result],
+    turn: int = 0,
+    last: bool = True,
 ) -> Result:
     """Run some stages, and all of them where these differ.
 
@@ -46,13 +51,15 @@ def run_sampled(
         Runs and compares some of them.
     turn
         How often they have been run before.
+    last
+        Whether the last one is among them in any case.
 
     Raises
     ------
     MiscompilationError
         Of the first stage that differs.
     """
-    chosen = sample(stages, step, turn)
+    chosen = sample(stages, step, turn, last)
     try:
         return run(chosen)
     except MiscompilationError:
