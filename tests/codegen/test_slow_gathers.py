@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weft import cuda
+from weft.machine.host import is_runnable
 
 
 def looked_up(places, table, out):
@@ -34,22 +35,24 @@ def assembly(kernel: Any) -> str:
     return "\n".join(found.values()) if isinstance(found, dict) else found
 
 
-@pytest.mark.parametrize("cpu", ["skylake", "skylake-avx512", "icelake-server", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("type", [np.float32, np.float64, np.int16, np.int64])
-def test_results(cpu: str, type: Any, monkeypatch: pytest.MonkeyPatch):
-    results = []
+def test_results(type: Any, monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(0)
-    places = rng.integers(0, 97, 1000)
+    places = rng.integers(0, 97, 300)
     table = (rng.random(97) * 2).astype(type)
-    for name in ("x86-64", cpu):
+    results = []
+    for name in ("x86-64", "skylake", "skylake-avx512", "icelake-server", "x86-64-v3", "x86-64-v4"):
         monkeypatch.setenv("WEFT_CPU", name)
+        if name != "x86-64" and not is_runnable():
+            continue
         for kernel in (looked_up, followed):
-            out = np.zeros(1000, type)
-            cuda.jit(kernel)[7, 160](places, table, out)
+            out = np.zeros(300, type)
+            cuda.jit(kernel)[2, 160](places, table, out)
             results.append(out)
     np.testing.assert_array_equal(results[0], table[places])
-    np.testing.assert_array_equal(results[0], results[2])
-    np.testing.assert_array_equal(results[1], results[3])
+    for one, other in zip(results[2::2], results[3::2], strict=True):
+        np.testing.assert_array_equal(results[0], one)
+        np.testing.assert_array_equal(results[1], other)
 
 
 def test_which_cores(monkeypatch: pytest.MonkeyPatch):

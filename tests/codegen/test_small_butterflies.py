@@ -10,6 +10,7 @@ import weft
 from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS
 from codegen.test_forms import lines
+from pairs import pairs
 from weft import cuda
 
 LOWER = {
@@ -67,9 +68,9 @@ def test_kernels_agree_with_the_interpreter(lower: str, stores: str) -> None:
     agree(stage(lower, stores), width, isa, [*DISTANCES, Launch(45, u=2), Launch(45, u=8)])
 
 
-@pytest.mark.parametrize("lower", ["mask", "more bits than numbers have"])
-@pytest.mark.parametrize("stores", [ALWAYS, SWAPPED], ids=["always", "swapped"])
-@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize(
+    ("isa", "stores", "lower"), pairs(ISAS, [ALWAYS, SWAPPED], ["mask", "more bits than numbers have"])
+)
 def test_no_lane_is_accessed_by_itself(isa, stores: str, lower: str) -> None:
     text = widened(stage(lower, stores), 8, isa)
     for distance in (1, 2):

@@ -7,6 +7,7 @@ import pytest
 
 from codegen.kernels import guarded, kernel_text, widened
 from codegen.machine_code import WIDTHS, X86_64, compile_kernel, spec_of
+from pairs import pairs
 from weft.ir.reader import read_module
 from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, Isa
@@ -31,9 +32,9 @@ def math_kernel(name: str, type: str, masked: bool) -> str:
 
 
 @needs_library
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["sin", "exp", "log", "tan"])
-@pytest.mark.parametrize("type", ["float", "double"])
+@pytest.mark.parametrize(
+    ("width", "name", "type"), pairs(WIDTHS, ["sin", "exp", "log", "tan"], ["float", "double"])
+)
 def test_library_functions_compute_every_lane(name: str, type: str, width: int) -> None:
     dtype = np.dtype(np.float32 if type == "float" else np.float64)
     given = np.linspace(0.1 if name == "log" else -8, 8, 64).astype(dtype)

@@ -8,6 +8,7 @@ import pytest
 
 from codegen.group_differential import WIDTHS, Choice, check
 from codegen.machine_code import ISAS
+from pairs import pairs
 from weft import cuda
 from weft.ir import Function
 from weft.ir.reader import read_module
@@ -67,10 +68,12 @@ def transformed(stretch: np.ndarray) -> np.ndarray:
     return stretch
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4, 8, 16, 32, 128])
-@pytest.mark.parametrize("width", [None, 4, 16])
-@pytest.mark.parametrize(("kernel", "one"), [(sort_stretches, np.sort), (transform, transformed)])
-def test_butterflies_in_shared_memory_are_right(kernel, one, threads: int, width: int | None) -> None:
+@pytest.mark.parametrize(
+    ("threads", "width", "kernel"),
+    pairs([1, 2, 4, 8, 16, 32, 128], [None, 4, 16], [sort_stretches, transform]),
+)
+def test_butterflies_in_shared_memory_are_right(kernel, threads: int, width: int | None) -> None:
+    one = np.sort if kernel is sort_stretches else transformed
     values = np.random.default_rng(threads).integers(-9, 10, 6 * threads).astype(np.float32)
     wanted = np.concatenate([one(stretch) for stretch in values.reshape(3, -1)])
     cuda.jit(kernel, width=width)[3, threads](values)

@@ -1,5 +1,6 @@
 """``parallel="auto"``: plain loops that are parallel run so, behind tests, and give what Python gives."""
 
+import functools
 import math
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ SIZES = (0, 1, 100)
 
 def auto(function, **options):
     return weft.jit(function, parallel="auto", **options)
+
+
+once = functools.cache(auto)
+"""The same for tests of the same function with several arguments."""
 
 
 def agree(compiled, *args) -> None:
@@ -112,7 +117,7 @@ def waves(x, y):
 
 @pytest.mark.parametrize("n", SIZES)
 def test_arrays(n: int) -> None:
-    compiled = auto(axpy)
+    compiled = once(axpy)
     agree(compiled, 3.0, np.arange(n) * 0.5, np.ones(n))
     assert runs_in_lanes(compiled) == 1
 
@@ -120,14 +125,14 @@ def test_arrays(n: int) -> None:
 @pytest.mark.parametrize("shift", [-33, -2, -1, 0, 1, 2, 33])
 def test_overlapping_arrays(shift: int) -> None:
     memory = np.random.default_rng(1).random(200)
-    agree(auto(axpy), 3.0, memory[50:100], memory[50 + shift : 100 + shift])
+    agree(once(axpy), 3.0, memory[50:100], memory[50 + shift : 100 + shift])
 
 
 @pytest.mark.parametrize("step", [-3, -1, 2])
 def test_strided_arrays(step: int) -> None:
     a, b = np.random.default_rng(1).random((2, 90))
-    agree(auto(axpy), 3.0, a[::step], b[::step])
-    agree(auto(axpy), 3.0, a[::step], b[:90:3] if step == -3 else b[::step][::-1])
+    agree(once(axpy), 3.0, a[::step], b[::step])
+    agree(once(axpy), 3.0, a[::step], b[:90:3] if step == -3 else b[::step][::-1])
 
 
 def test_elements_that_are_all_the_same() -> None:
@@ -138,11 +143,11 @@ def test_elements_that_are_all_the_same() -> None:
 @pytest.mark.parametrize("n", [0, 11])
 def test_nests(n: int) -> None:
     a, b = np.random.default_rng(n).random((2, n, n + 3))
-    compiled = auto(multiply)
+    compiled = once(multiply)
     agree(compiled, a, b.T.copy(), np.zeros((n, n)))
     assert runs_in_lanes(compiled) == 1
     assert any("iterations of both loops share what they load" in r.message for r in compiled.remarks)
-    compiled = auto(relax, width=4)
+    compiled = once(relax, width=4)
     agree(compiled, a, b, 2)
     assert runs_in_lanes(compiled) == 2
 
@@ -167,7 +172,7 @@ def test_elements_that_an_inner_loop_updates(inner: int) -> None:
     # They are in a register only if that loop runs, or else they might be none.
     draw = np.random.default_rng(inner)
     a, b, c = draw.random((9, inner)), draw.random((inner, 10)), draw.random((9, 10))
-    agree(auto(accumulate, width=4), a, b, c)
+    agree(once(accumulate, width=4), a, b, c)
 
 
 def test_elements_that_an_inner_loop_updates_and_reads_elsewhere() -> None:
@@ -179,14 +184,14 @@ def test_elements_that_an_inner_loop_updates_and_reads_elsewhere() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_counting_down(n: int) -> None:
-    compiled = auto(backwards)
+    compiled = once(backwards)
     agree(compiled, np.arange(n), np.zeros(n, np.int64))
     assert runs_in_lanes(compiled) == 1
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_sums(n: int) -> None:
-    compiled = auto(total)
+    compiled = once(total)
     agree(compiled, np.arange(n) ** 3)
     assert runs_in_lanes(compiled) == 1
 
@@ -249,7 +254,7 @@ def test_elements_that_several_lanes_store() -> None:
 
 @pytest.mark.parametrize("k", [0, 1, 5, 99])
 def test_a_distance_that_is_not_known(k: int) -> None:
-    agree(auto(shifted), np.arange(100.0), k)
+    agree(once(shifted), np.arange(100.0), k)
 
 
 def test_math_functions_are_those_of_the_loop_in_order() -> None:

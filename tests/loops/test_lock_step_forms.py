@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from loops.test_auto import agree, auto, runs_in_lanes
+from pairs import pairs
 from weft.diag.remarks import RemarkKind
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
@@ -280,9 +281,9 @@ def changes(x, y):
 HANDED = [differences, products_with_the_last, sums_of_neighbours_in_place]
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("function", HANDED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("dtype", "width", "function"), pairs([np.int64, np.float32, np.float64], WIDTHS, HANDED)
+)
 def test_each_lane_has_what_the_one_before_hands_on(function, width: int | None, dtype) -> None:
     compiled = auto(function, width=width)
     for n in SIZES:
@@ -346,9 +347,10 @@ def from_the_same_load(x, y):
 CHAINS = [second_differences, chain_of_four, two_from_one, computed_from_the_last]
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float64])
-@pytest.mark.parametrize("width", [None, 16])
-@pytest.mark.parametrize("function", [*CHAINS, from_the_same_load], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("dtype", "width", "function"),
+    pairs([np.int16, np.int64, np.float64], [None, 16], [*CHAINS, from_the_same_load]),
+)
 def test_what_was_handed_on_is_handed_on_again(function, width: int | None, dtype) -> None:
     compiled = auto(function, width=width)
     for n in (0, 1, 2, 3, 4, 5, 16, 17, 64, 301):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from loops.test_auto import agree, auto, runs_in_lanes
+from loops.test_auto import agree, auto, once, runs_in_lanes
 from weft.diag.remarks import RemarkKind
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
@@ -91,7 +91,7 @@ def is_left_out(compiled) -> bool:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
 def test_the_first_of_equal_minima(dtype) -> None:
     draw = np.random.default_rng(1)
-    compiled = auto(argmin)
+    compiled = once(argmin)
     for n in SIZES:
         agree(compiled, draw.integers(-5, 6, n).astype(dtype))
         agree(compiled, np.sort(draw.integers(0, 999, n).astype(dtype))[::-1].copy())
@@ -100,7 +100,7 @@ def test_the_first_of_equal_minima(dtype) -> None:
 
 @pytest.mark.parametrize("n", SIZES[1:])
 def test_the_last_of_equal_maxima(n: int) -> None:
-    compiled = auto(argmax_last)
+    compiled = once(argmax_last)
     agree(compiled, np.random.default_rng(n).integers(0, 3, n).astype(np.int32))
     agree(compiled, np.zeros(n))
     assert is_left_out(compiled)
@@ -108,7 +108,7 @@ def test_the_last_of_equal_maxima(n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 700])
 def test_float_minima_keep_the_sign_of_zero_and_leave_out_nan(n: int) -> None:
-    compiled = auto(smallest)
+    compiled = once(smallest)
     draw = np.random.default_rng(n)
     for _ in range(5):
         x = draw.choice([0.0, -0.0, np.nan, 1.0], n)
@@ -120,7 +120,7 @@ def test_float_minima_keep_the_sign_of_zero_and_leave_out_nan(n: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_minima_under_a_condition_with_several_values(n: int) -> None:
     draw = np.random.default_rng(n)
-    compiled = auto(farthest_of_some)
+    compiled = once(farthest_of_some)
     x = draw.integers(-1000, 1000, n)
     agree(compiled, x, draw.random(n) < 0.3, draw.integers(0, 99, n))
     assert is_left_out(compiled)
@@ -129,7 +129,7 @@ def test_minima_under_a_condition_with_several_values(n: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_searches(n: int) -> None:
     draw = np.random.default_rng(n)
-    compiled = auto(find)
+    compiled = once(find)
     x = draw.integers(0, 2000, n)
     for value in (-1, *x[:: max(1, n // 7)], *x[-1:]):
         agree(compiled, x, value)

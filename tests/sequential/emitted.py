@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,23 +20,34 @@ from weft.loops.emission.source import EmittedKernel, EmittedSource
 def run_cuda(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
     """Run the functions for the host of a module; the numbers that they return, by the names of the program."""
     found: dict[str, Any] = {}
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "kernels.py"
-        file.write_text(emitted.text)
-        module = import_file(file)
-        for kernel in emitted.kernels:
-            result = getattr(module, kernel.launcher)(
-                *(given[p if p in given else p.removesuffix("_")] for p in kernel.parameters)
-            )
-            values = result if isinstance(result, tuple) else (result,)
-            found.update(zip(kernel.results, values if kernel.results else (), strict=True))
+    module, _ = _module(emitted.text)
+    for kernel in emitted.kernels:
+        result = getattr(module, kernel.launcher)(
+            *(given[p if p in given else p.removesuffix("_")] for p in kernel.parameters)
+        )
+        values = result if isinstance(result, tuple) else (result,)
+        found.update(zip(kernel.results, values if kernel.results else (), strict=True))
     return found
+
+
+@lru_cache(maxsize=16)
+def _module(text: str) -> tuple[ModuleType, TemporaryDirectory[str]]:
+    """The module, compiled once for arguments of all sizes, and where its file is as long as it is used."""
+    folder = TemporaryDirectory()
+    file = Path(folder.name) / "kernels.py"
+    file.write_text(text)
+    return import_file(file), folder
+
+
+@lru_cache(maxsize=16)
+def _program(text: str) -> opencl.Program:
+    return opencl.Program(text)
 
 
 def run_opencl(emitted: EmittedSource, given: dict[str, Any]) -> dict[str, Any]:
     """Make buffers, launch the kernels of one loop after the other, and take results, as comments say."""
     found: dict[str, Any] = {}
-    program = opencl.Program(emitted.text)
+    program = _program(emitted.text)
     rest = emitted.text
     for loop in emitted.kernels:
         known = dict(given)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda, prange
 from weft.brush import brush_of
 from weft.frontend.python.typeof import typeof
@@ -163,9 +164,7 @@ def test_boxes_that_overlap_are_not_aligned_as_others_are(monkeypatch) -> None:
     assert alignments(once) == {"64"}
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("brush", [(1, 8), (2, 8)])
-@pytest.mark.parametrize("function", [filled, once])
+@pytest.mark.parametrize(("level", "brush", "function"), pairs(LEVELS, [(1, 8), (2, 8)], [filled, once]))
 def test_boxes_in_rows_that_are_aligned(function, brush, level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
     compiled = weft.jit(function, brush=brush)

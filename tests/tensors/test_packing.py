@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import prange
 from weft.brush import brush_of
 from weft.frontend.python.typeof import typeof
@@ -87,9 +88,9 @@ def test_a_panel_is_read_where_it_is_aligned(monkeypatch) -> None:
     assert "load <8 x double>, ptr %" in packed and "align 64" in packed[: packed.index("\n}")]
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("function", [product, smoothed])
+@pytest.mark.parametrize(
+    ("level", "dtype", "function"), pairs(LEVELS, [np.float32, np.float64], [product, smoothed])
+)
 def test_panels_of_any_size(function, dtype, level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
     monkeypatch.setenv("WEFT_CHECK", "0")

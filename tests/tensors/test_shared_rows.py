@@ -112,8 +112,9 @@ def test_copies_without_masks_compute_the_same(cpu, function, monkeypatch) -> No
     if not is_runnable():
         pytest.skip(f"needs {cpu}")
     a = np.random.default_rng(1).integers(0, 99, (37, 70)).astype(np.float64)
+    wanted = np.zeros(a.T.shape if function is transpose else a.shape)
+    cuda.jit(function, debug=True)[groups(a.shape, (8, 8)), (8, 8)](a, wanted)
     for brush in ((2, 8), (4, 8), (8, 2)):
-        wanted, found = (np.zeros(a.T.shape if function is transpose else a.shape) for _ in range(2))
-        cuda.jit(function, debug=True)[groups(a.shape, (8, 8)), (8, 8)](a, wanted)
+        found = np.zeros_like(wanted)
         cuda.jit(brush=brush)(function)[groups(a.shape, (8, 8)), (8, 8)](a, found)
         np.testing.assert_array_equal(found, wanted)

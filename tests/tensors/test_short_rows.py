@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import prange
 from weft.frontend.python.typeof import typeof
 
@@ -33,10 +34,12 @@ def total(a, b):
     return found
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("function", "outer"), [(products, (3, 5)), (channels, (7,)), (total, (9,))])
-def test_any_number_of_columns(function, outer, dtype, level, monkeypatch) -> None:
+OUTER = {products: (3, 5), channels: (7,), total: (9,)}
+
+
+@pytest.mark.parametrize(("level", "dtype", "function"), pairs(LEVELS, [np.float32, np.float64], list(OUTER)))
+def test_any_number_of_columns(function, dtype, level, monkeypatch) -> None:
+    outer = OUTER[function]
     monkeypatch.setenv("WEFT_CPU", level)
     monkeypatch.setenv("WEFT_CHECK", "0")
     compiled = weft.jit(function)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda
 from weft.analysis.loops.bisections import bisections
 from weft.ir.cfg_view import cfg_of
@@ -103,9 +104,10 @@ def search_kernel(keys, wanted, found):
         found[i] = low
 
 
-@pytest.mark.parametrize("form", ["loop", "kernel"])
-@pytest.mark.parametrize("width", [1, None])
-@pytest.mark.parametrize("size", [0, 1, 2, 1000, NEAR // 8 - 1, NEAR // 8, NEAR // 8 + 1, NEAR])
+@pytest.mark.parametrize(
+    ("form", "width", "size"),
+    pairs(["loop", "kernel"], [1, None], [0, 1, 2, 1000, NEAR // 8 - 1, NEAR // 8, NEAR // 8 + 1, NEAR]),
+)
 def test_keys_are_found_in_short_and_long_ranges(form: str, width: int | None, size: int) -> None:
     rng = np.random.default_rng(size)
     keys, wanted = np.sort(rng.integers(0, 3 * size + 1, size)), rng.integers(-1, 3 * size + 2, 40)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
@@ -98,9 +99,7 @@ def descend_kernel(points, radii, queries, found):
         found[i] = nearest
 
 
-@pytest.mark.parametrize("form", ["loop", "kernel"])
-@pytest.mark.parametrize("width", [1, None])
-@pytest.mark.parametrize("columns", [1, 2, 9])
+@pytest.mark.parametrize(("form", "width", "columns"), pairs(["loop", "kernel"], [1, None], [1, 2, 9]))
 def test_trees_are_descended_as_the_source_says(form: str, width: int | None, columns: int) -> None:
     rng = np.random.default_rng(columns)
     points, queries = rng.integers(0, 9, (200, columns)) / 1.0, rng.integers(0, 9, (100, columns)) / 1.0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft.interp import Memory, run_function
 from weft.ir import Module
 from weft.ir.reader import read_module
@@ -60,10 +61,12 @@ def ran(module: Module, h: np.ndarray, x: np.ndarray, begin: int, n: int, w: int
     return int(np.ravel(result.value.data)[0])
 
 
-@pytest.mark.parametrize("op", ["add", "sub", "add nsw"])
-@pytest.mark.parametrize("least", ["-128", "0"])
-@pytest.mark.parametrize(("type", "predicate"), [("i32", "slt"), ("i64", "ult"), ("i32", "ne")])
-def test_counters_are_the_same(op: str, least: str, type: str, predicate: str) -> None:
+@pytest.mark.parametrize(
+    ("op", "least", "counter"),
+    pairs(["add", "sub", "add nsw"], ["-128", "0"], [("i32", "slt"), ("i64", "ult"), ("i32", "ne")]),
+)
+def test_counters_are_the_same(op: str, least: str, counter: tuple[str, str]) -> None:
+    type, predicate = counter
     parts = {"op": op, "least": least, "type": type, "predicate": predicate}
     before, after = made(**parts), made(**parts)
     assert bank_counters(after.functions["count"]) == 1
