@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import opencl
 from weft.cuda import Module as CudaModule
 from weft.diag.errors import SettingError, SignatureError
@@ -79,6 +81,13 @@ done:
 """
 
 
+CASES = pairs(["opencl", "cuda", "ptx"], BRUSHES, LEVELS)
+
+
+def cases(door: str) -> list[tuple[Any, ...]]:
+    return [(brush, level) for name, brush, level in CASES if name == door]
+
+
 def arrays() -> tuple[np.ndarray, np.ndarray]:
     a = np.random.default_rng(1).random((19, 29))
     return a, np.zeros((29, 19))
@@ -88,9 +97,9 @@ def steps(a: np.ndarray) -> np.ndarray:
     return np.where(a > 0.5, a + 1, a).T
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("brush", "projection"), BRUSHES)
-def test_opencl(brush, projection, level, monkeypatch) -> None:
+@pytest.mark.parametrize(("brush", "level"), cases("opencl"))
+def test_opencl(brush, level, monkeypatch) -> None:
+    brush, projection = brush
     monkeypatch.setenv("WEFT_CPU", level)
     program = opencl.Program(OPENCL, brush=brush, projection=projection)
     a, b = arrays()
@@ -99,9 +108,9 @@ def test_opencl(brush, projection, level, monkeypatch) -> None:
     assert f"as a box of {'x'.join(map(str, brush))}, as asked for" in remarks(program.turned)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("brush", "projection"), BRUSHES)
-def test_cuda(brush, projection, level, monkeypatch) -> None:
+@pytest.mark.parametrize(("brush", "level"), cases("cuda"))
+def test_cuda(brush, level, monkeypatch) -> None:
+    brush, projection = brush
     monkeypatch.setenv("WEFT_CPU", level)
     module = CudaModule(CUDA, brush=brush, projection=projection)
     a, b = arrays()
@@ -110,9 +119,9 @@ def test_cuda(brush, projection, level, monkeypatch) -> None:
     assert f"as a box of {'x'.join(map(str, brush))}, as asked for" in remarks(module.kernel("turned"))
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("brush", "projection"), BRUSHES)
-def test_ptx(brush, projection, level, monkeypatch) -> None:
+@pytest.mark.parametrize(("brush", "level"), cases("ptx"))
+def test_ptx(brush, level, monkeypatch) -> None:
+    brush, projection = brush
     monkeypatch.setenv("WEFT_CPU", level)
     module = PtxModule(PTX, brush=brush, projection=projection)
     a, b = arrays()

@@ -16,6 +16,14 @@ MAX_CALL_STEPS = 6_000
 MAX_FUNCTION_STEPS = 40_000
 """Instructions that are interpreted of all stages and calls of such a function before no further call is checked."""
 
+MOST_SHARE = 4
+"""By how much such numbers are divided at most where stages are left out: as many calls are checked as without."""
+
+
+def shared(steps: int, step: int) -> int:
+    """How many of some steps are for the stages of a function that are run where about every `step`-th is."""
+    return steps // min(step, MOST_SHARE)
+
 
 class TooLong(Exception):
     """The interpreter would take too long for a stage."""

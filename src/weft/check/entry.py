@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.check.budget import MAX_CALL_STEPS, MAX_FUNCTION_STEPS, Budget, TooLong
+from weft.check.budget import MAX_CALL_STEPS, MAX_FUNCTION_STEPS, Budget, TooLong, shared
 from weft.check.calls import CallFacts, CallOutcome, CallProgram, outcome_of_code
 from weft.check.compare import slack_of
 from weft.check.inputs import LaunchInputs
@@ -101,7 +101,7 @@ class CheckedEntry:
             self._judge("machine code", wanted.difference(inputs, got, slack), inputs)
 
     def _is_new(self) -> bool:
-        return self._spent < MAX_FUNCTION_STEPS
+        return self._spent < shared(MAX_FUNCTION_STEPS, check_step())
 
     def _counts(self, inputs: LaunchInputs) -> bool:
         """Whether calls with arguments of this shape have not been checked often enough."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from weft.check.budget import MAX_ENTRY_STEPS, Budget, TooLong
+from weft.check.budget import MAX_ENTRY_STEPS, Budget, TooLong, shared
 from weft.check.compare import first_difference, slack_of
 from weft.check.generate import Arguments
 from weft.check.inputs import Content, LaunchInputs, Workspace
@@ -251,7 +251,7 @@ def _compare(
         if agreed is not None and prepared.repeats(agreed):
             continue
         try:
-            got = call(stage, prepared.program, inputs, [Budget(MAX_ENTRY_STEPS)])
+            got = call(stage, prepared.program, inputs, [Budget(shared(MAX_ENTRY_STEPS, check_step()))])
         except TooLong:
             _log.info("%s is not checked after %s: it takes too long", name, stage.name)
             continue
