@@ -155,6 +155,14 @@ def test_a_row_that_does_not_fit_stays():
     assert copied(module, function, 10 * WIDTH) == 1
 
 
+@pytest.mark.parametrize("length", [*range(LEAST_LENGTH, 10), 16])
+def test_rows_that_fill_memory_are_copied(length: int):
+    """Their elements are `length` apart in neighbouring lanes; those of 5 to 8 were gathered lane by lane."""
+    text = {"body": LOAD.replace("%t, 12", f"%t, {length}"), "bound": str(length)}
+    module, function = parsed(**text)
+    assert copied(module, function) == 1
+
+
 CONDITIONAL = f"""%odd.one = trunc i64 %j to i1
   br i1 %odd.one, label %take, label %inner.latch
 take:
@@ -165,6 +173,7 @@ took:
 REFUSED = {
     "the address changes in the outer loop": {"body": LOAD.replace("%t, 12", "%i, 12")},
     "lanes are neighbours": {"body": LOAD.replace("%t, 12", "%t, 1")},
+    "lanes are close": {"body": LOAD.replace("%t, 12", "%t, 4")},
     "lanes read one row": {"body": LOAD.replace("%t, 12", "%m, 12")},
     "few elements are written out": {"bound": str(LEAST_LENGTH - 1)},
     "rows end elsewhere in each iteration": {"bound": "%i"},

@@ -32,8 +32,8 @@ from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable, may_not_return
 
-LEAST_LENGTH = 9
-"""Shorter loops are written out, and what their iterations load stays in registers."""
+LEAST_LENGTH = 5
+"""Shorter loops are written out (`weft.analysis.loops.row_loops`), and what they load stays in registers."""
 
 LEAST_ROOM = 16
 """Elements that there must be room for where it is asked how many there are."""
@@ -47,7 +47,7 @@ LEAST_RUNS = 4
 DEEPEST = 8
 """Steps in which addresses are computed that are compared."""
 
-NEAR = 8
+NEAR = 4
 """Elements between neighbours up to which lanes are served by wide accesses and shuffles."""
 
 
