@@ -149,6 +149,18 @@ def test_histograms_of_bytes_are_right(type, size: int) -> None:
         np.testing.assert_array_equal(rows.sum(axis=0), 2 * np.bincount(data & 15, minlength=16))
 
 
+@pytest.mark.parametrize("size", [0, 20011, 100_000])
+def test_loops_that_all_cores_share_have_banks(size: int) -> None:
+    """What each thread does to its copy of the counters stands in the loop, not in a function of its own."""
+    count = weft.jit(histogram, parallel="auto")
+    for data in (np.repeat(np.arange(size // 50 + 1), 50)[:size].astype(np.uint8), np.zeros(size, np.uint8)):
+        counts = np.ones(256, np.int64)
+        count(data, counts)
+        np.testing.assert_array_equal(counts, 1 + np.bincount(data, minlength=256))
+    (code,) = count.inspect_llvm().values()
+    assert "alloca [1024 x i64]" in code
+
+
 def test_counters_that_are_counted_themselves() -> None:
     given = np.random.default_rng(5).integers(0, 1 << 31, 4096).astype(np.int32)
     one, other = given.copy(), given.copy()

@@ -39,6 +39,7 @@ from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
 from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside, run_nest_in_place
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
+    BODIES_IN_PLACE,
     CANONICAL,
     CHOICES,
     COUNTER_BANKS,
@@ -262,6 +263,8 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
     mined = strip_mine(module, plan, name, unit.width if in_lanes else 1, unit.isa, unit.runner)
     if not in_lanes:
         mined.plan = replace(mined.plan, obstacle=LITTLE_WORK)
+        body = mined.outlined.body
+        body.attributes = (*body.attributes, "alwaysinline")
     run_with_copies(module, mined, own, name)
     return FoundLoop(mined, span, "this loop", " on all cores")
 
@@ -341,6 +344,7 @@ LOOPS = PassList(
         SHARED_LOADS,
         SINGLE_LANE,
         CHOICES,
+        BODIES_IN_PLACE,
         COUNTS_AHEAD,
         COUNTER_BANKS,
         INVERSE_ROOTS,

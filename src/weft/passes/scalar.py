@@ -12,7 +12,7 @@ from weft.options import Timings
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
-from weft.target.passes import optimize
+from weft.target.passes import IN_PLACE, optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
@@ -73,6 +73,13 @@ def _make_canonical(unit: ScalarUnit) -> None:
     text = write_module(unit.module, plain=True)
     with unit.timings.measure("llvm"):
         text = optimize(text, CANONICAL_PASSES, unit.spec.machine)
+    unit.module = read_module(text)
+
+
+def _put_bodies_in_place(unit: ScalarUnit) -> None:
+    text = write_module(unit.module, plain=True)
+    with unit.timings.measure("llvm"):
+        text = optimize(text, IN_PLACE, unit.spec.machine)
     unit.module = read_module(text)
 
 
@@ -194,6 +201,13 @@ CHOICES: Pass[ScalarUnit] = Pass(
     "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
     _flag_choices,
     Meaning.SCALAR,
+)
+BODIES_IN_PLACE: Pass[ScalarUnit] = Pass(
+    "bodies in place",
+    "bodies of loops that run in order, as they only update counters, stand in their loops",
+    _put_bodies_in_place,
+    Meaning.SCALAR,
+    applies=lambda unit: any("alwaysinline" in f.attributes for f in unit.module.definitions()),
 )
 COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",

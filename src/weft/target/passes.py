@@ -105,6 +105,11 @@ CANONICAL = PassList(
 CLEANUP = PassList("cleanup", ("simplifycfg", "instcombine", "newgvn", "simplifycfg", "adce"))
 """For plain functions between two stages: folds what specialization made constant."""
 
+IN_PLACE = PassList(
+    "in place", ("always-inline", "globaldce", "simplifycfg", "instcombine", "loop-simplify", "lcssa", "adce")
+)
+"""For functions that are to stand where they are called, once their loops are plain code."""
+
 FINAL = Pipeline("final", 2, once=True)
 """After widening. The whole pipeline O2 simplifies what is inlined twice, and takes twice as long for no faster code
 (measured on ``bench/speed``); O3 adds unswitching on any invariant branch, for a quarter more compile time."""

@@ -14,7 +14,7 @@ Quotients by zero are whatever they are: under fastmath nothing may be infinite.
 
 Precondition: plain LLVM IR. Postcondition: if the processor has estimates, no vector of doubles is divided by a product
 of a root and what it is the root of, where the root is used for nothing else and all flags of fastmath stand at the
-root, the quotient and the product. Results differ by a few units in the last place.
+root, the quotient and the product. Preserves the program under FR and OBL, but for a few units in the last place.
 """
 
 from __future__ import annotations
