@@ -44,6 +44,7 @@ from weft.passes.scalar import (
     CHOICES,
     COUNTER_BANKS,
     COUNTS_AHEAD,
+    IN_PLACE,
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
@@ -264,7 +265,7 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
     if not in_lanes:
         mined.plan = replace(mined.plan, obstacle=LITTLE_WORK)
         body = mined.outlined.body
-        body.attributes = (*body.attributes, "alwaysinline")
+        body.attributes = (*body.attributes, "alwaysinline", IN_PLACE)
     run_with_copies(module, mined, own, name)
     return FoundLoop(mined, span, "this loop", " on all cores")
 

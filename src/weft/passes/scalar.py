@@ -12,7 +12,7 @@ from weft.options import Timings
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
-from weft.target.passes import IN_PLACE, optimize
+from weft.target.passes import INLINED, optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
@@ -66,6 +66,9 @@ def _is_plain(unit: ScalarUnit) -> bool:
     )
 
 
+IN_PLACE = '"weft.in_place"'
+"""The attribute of bodies that are to stand in their loops."""
+
 PLAIN = Fact("plain", "no block predicates, shadows, guards or total instructions", _is_plain)
 
 
@@ -79,7 +82,7 @@ def _make_canonical(unit: ScalarUnit) -> None:
 def _put_bodies_in_place(unit: ScalarUnit) -> None:
     text = write_module(unit.module, plain=True)
     with unit.timings.measure("llvm"):
-        text = optimize(text, IN_PLACE, unit.spec.machine)
+        text = optimize(text, INLINED, unit.spec.machine)
     unit.module = read_module(text)
 
 
@@ -207,7 +210,7 @@ BODIES_IN_PLACE: Pass[ScalarUnit] = Pass(
     "bodies of loops that run in order, as they only update counters, stand in their loops",
     _put_bodies_in_place,
     Meaning.SCALAR,
-    applies=lambda unit: any("alwaysinline" in f.attributes for f in unit.module.definitions()),
+    applies=lambda unit: any(IN_PLACE in f.attributes for f in unit.module.definitions()),
 )
 COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",

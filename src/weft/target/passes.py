@@ -105,8 +105,8 @@ CANONICAL = PassList(
 CLEANUP = PassList("cleanup", ("simplifycfg", "instcombine", "newgvn", "simplifycfg", "adce"))
 """For plain functions between two stages: folds what specialization made constant."""
 
-IN_PLACE = PassList(
-    "in place", ("always-inline", "globaldce", "simplifycfg", "instcombine", "loop-simplify", "lcssa", "adce")
+INLINED = PassList(
+    "inlined", ("always-inline", "globaldce", "simplifycfg", "instcombine", "loop-simplify", "lcssa", "adce")
 )
 """For functions that are to stand where they are called, once their loops are plain code."""
 
