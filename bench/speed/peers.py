@@ -22,7 +22,7 @@ from weft import cuda, set_num_threads
 from weft.diag.remarks import Remark
 
 _RUNS = re.compile(
-    r"runs (?:(\d+) (?:threads|iterations) at a time|thread after thread|iteration after iteration)"
+    r"(?<!nest )runs (?:(\d+) (?:threads|iterations) at a time|thread after thread|iteration after iteration)"
 )
 Run = Callable[[], object]
 Loops = Callable[..., Any]
