@@ -39,12 +39,12 @@ from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
 from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside, run_nest_in_place
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
-    BODIES_IN_PLACE,
     CANONICAL,
     CHOICES,
     COUNTER_BANKS,
     COUNTS_AHEAD,
-    IN_PLACE,
+    INLINED_BODIES,
+    INLINED_BODY,
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
@@ -265,7 +265,7 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
     if not in_lanes:
         mined.plan = replace(mined.plan, obstacle=LITTLE_WORK)
         body = mined.outlined.body
-        body.attributes = (*body.attributes, "alwaysinline", IN_PLACE)
+        body.attributes = (*body.attributes, "alwaysinline", INLINED_BODY)
     run_with_copies(module, mined, own, name)
     return FoundLoop(mined, span, "this loop", " on all cores")
 
@@ -345,7 +345,7 @@ LOOPS = PassList(
         SHARED_LOADS,
         SINGLE_LANE,
         CHOICES,
-        BODIES_IN_PLACE,
+        INLINED_BODIES,
         COUNTS_AHEAD,
         COUNTER_BANKS,
         INVERSE_ROOTS,

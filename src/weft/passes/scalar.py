@@ -66,7 +66,7 @@ def _is_plain(unit: ScalarUnit) -> bool:
     )
 
 
-IN_PLACE = '"weft.in_place"'
+INLINED_BODY = '"weft.inlined"'
 """The attribute of bodies that are to stand in their loops."""
 
 PLAIN = Fact("plain", "no block predicates, shadows, guards or total instructions", _is_plain)
@@ -79,7 +79,7 @@ def _make_canonical(unit: ScalarUnit) -> None:
     unit.module = read_module(text)
 
 
-def _put_bodies_in_place(unit: ScalarUnit) -> None:
+def _inline_bodies(unit: ScalarUnit) -> None:
     text = write_module(unit.module, plain=True)
     with unit.timings.measure("llvm"):
         text = optimize(text, INLINED, unit.spec.machine)
@@ -205,12 +205,12 @@ CHOICES: Pass[ScalarUnit] = Pass(
     _flag_choices,
     Meaning.SCALAR,
 )
-BODIES_IN_PLACE: Pass[ScalarUnit] = Pass(
-    "bodies in place",
+INLINED_BODIES: Pass[ScalarUnit] = Pass(
+    "inlined bodies",
     "bodies of loops that run in order, as they only update counters, stand in their loops",
-    _put_bodies_in_place,
+    _inline_bodies,
     Meaning.SCALAR,
-    applies=lambda unit: any(IN_PLACE in f.attributes for f in unit.module.definitions()),
+    applies=lambda unit: any(INLINED_BODY in f.attributes for f in unit.module.definitions()),
 )
 COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",
