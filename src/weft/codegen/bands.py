@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
-from weft.codegen.loops import counted_loop, variable
+from weft.codegen.loops import counted_loop, loop_below, variable
 from weft.codegen.rows import RowKernel, run_part
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.widen.lanes import LaneSpace
@@ -116,9 +116,8 @@ def _rectangles(values: GroupValues, kernel: BandKernel, begin: Value, end: Valu
     builder, function = values.builder, values.function
     along, across = kernel.rows.dimension, kernel.across
     third, sizes, groups = 3 - along - across, values.local_size, values.groups
-    module, before = function.module, builder.block
+    module = function.module
     assert module is not None
-    assert before is not None
     fits: list[Value] = []
     rows = ConstInt(I64, kernel.high)
     twos = module.declare("llvm.cttz.i64", FunctionType(I64, (I64, I1)))
@@ -126,50 +125,44 @@ def _rectangles(values: GroupValues, kernel: BandKernel, begin: Value, end: Valu
     together = builder.binary("lshr", rows, shift)
     of_band = builder.binary("mul", together, groups[along])
     of_plane = builder.binary("mul", groups[across], groups[along])
-    header, body, done = (function.add_block(f"groups.{name}") for name in ("header", "body", "done"))
-    builder.br(header)
-    builder.at_end(header)
-    index = builder.phi(I64, "groups")
-    index.add_incoming(begin, before)
-    builder.cond_br(builder.icmp("slt", index, end), body, done)
-    builder.at_end(body)
-    plane, in_plane = _divided(builder, index, of_plane)
-    band, in_band = _divided(builder, in_plane, of_band)
-    top = builder.binary("mul", band, together)
-    high = _least(builder, together, builder.binary("sub", groups[across], top))
-    column, row = _divided(builder, in_band, high)
-    left = builder.binary("sub", end, index)
-    until_edge = builder.binary("sub", builder.binary("mul", high, groups[along]), in_band)
-    columns = builder.binary("udiv", _least(builder, left, until_edge), high)
-    whole = builder.binary("and", builder.icmp("eq", row, _ZERO), builder.icmp("ne", columns, _ZERO))
-    wide = builder.select(whole, columns, _ONE)
-    deep = builder.select(whole, high, _least(builder, left, builder.binary("sub", high, row)))
-    if kernel.is_of_some_size:
-        # Groups of other sizes are run one by one.
-        fits = [_fits(builder, m, sizes[d]) for m, d in ((kernel.rows.merge, along), (kernel.merge, across))]
-        both = builder.binary("and", fits[0], fits[1])
-        wide, deep = (builder.select(both, n, _ONE) for n in (wide, deep))
-    position: list[Value] = [_ZERO] * 3
-    position[third] = plane
-    line = builder.binary("add", top, row)
-    if kernel.is_of_some_size:
-        for fit, d, n in zip(fits, (along, across), (column, line), strict=True):
-            position[d] = builder.select(fit, _ZERO, n)
-        column, line = (builder.select(fit, n, _ZERO) for fit, n in zip(fits, (column, line), strict=True))
-    first, width = (builder.binary("mul", n, sizes[along], ("nuw", "nsw")) for n in (column, wide))
-    upper, height = (builder.binary("mul", n, sizes[across], ("nuw", "nsw")) for n in (line, deep))
-    yield _Rectangle(
-        replace(values, group=position),
-        first,
-        builder.binary("add", first, width, ("nuw", "nsw")),
-        upper,
-        builder.binary("add", upper, height, ("nuw", "nsw")),
-    )
-    assert builder.block is not None
-    count = builder.binary("mul", wide, deep)
-    index.add_incoming(builder.binary("add", index, count, ("nuw", "nsw")), builder.block)
-    builder.br(header)
-    builder.at_end(done)
+    with loop_below(builder, function, begin, end, "groups") as (index, go_on):
+        plane, in_plane = _divided(builder, index, of_plane)
+        band, in_band = _divided(builder, in_plane, of_band)
+        top = builder.binary("mul", band, together)
+        high = _least(builder, together, builder.binary("sub", groups[across], top))
+        column, row = _divided(builder, in_band, high)
+        left = builder.binary("sub", end, index)
+        until_edge = builder.binary("sub", builder.binary("mul", high, groups[along]), in_band)
+        columns = builder.binary("udiv", _least(builder, left, until_edge), high)
+        whole = builder.binary("and", builder.icmp("eq", row, _ZERO), builder.icmp("ne", columns, _ZERO))
+        wide = builder.select(whole, columns, _ONE)
+        deep = builder.select(whole, high, _least(builder, left, builder.binary("sub", high, row)))
+        if kernel.is_of_some_size:
+            # Groups of other sizes are run one by one.
+            fits = [
+                _fits(builder, m, sizes[d]) for m, d in ((kernel.rows.merge, along), (kernel.merge, across))
+            ]
+            both = builder.binary("and", fits[0], fits[1])
+            wide, deep = (builder.select(both, n, _ONE) for n in (wide, deep))
+        position: list[Value] = [_ZERO] * 3
+        position[third] = plane
+        line = builder.binary("add", top, row)
+        if kernel.is_of_some_size:
+            for fit, d, n in zip(fits, (along, across), (column, line), strict=True):
+                position[d] = builder.select(fit, _ZERO, n)
+            column, line = (
+                builder.select(fit, n, _ZERO) for fit, n in zip(fits, (column, line), strict=True)
+            )
+        first, width = (builder.binary("mul", n, sizes[along], ("nuw", "nsw")) for n in (column, wide))
+        upper, height = (builder.binary("mul", n, sizes[across], ("nuw", "nsw")) for n in (line, deep))
+        yield _Rectangle(
+            replace(values, group=position),
+            first,
+            builder.binary("add", first, width, ("nuw", "nsw")),
+            upper,
+            builder.binary("add", upper, height, ("nuw", "nsw")),
+        )
+        go_on(builder.binary("add", index, builder.binary("mul", wide, deep), ("nuw", "nsw")))
 
 
 @contextmanager
@@ -177,22 +170,11 @@ def _bands(
     builder: Builder, function: Function, high: int, top: Value, bottom: Value
 ) -> Iterator[tuple[Value, Value]]:
     """Build the loop over bands of rows, which begin at multiples of `high`; yields the first row and how many."""
-    before = builder.block
-    assert before is not None
-    header, body, done = (function.add_block(f"band.{name}") for name in ("header", "body", "done"))
-    builder.br(header)
-    builder.at_end(header)
-    row = builder.phi(I64, "band")
-    row.add_incoming(top, before)
-    builder.cond_br(builder.icmp("slt", row, bottom), body, done)
-    builder.at_end(body)
-    behind = builder.binary("add", builder.binary("and", row, ConstInt(I64, -high)), ConstInt(I64, high))
-    until = _least(builder, behind, bottom)
-    yield row, builder.binary("sub", until, row)
-    assert builder.block is not None
-    row.add_incoming(until, builder.block)
-    builder.br(header)
-    builder.at_end(done)
+    with loop_below(builder, function, top, bottom, "band") as (row, go_on):
+        behind = builder.binary("add", builder.binary("and", row, ConstInt(I64, -high)), ConstInt(I64, high))
+        until = _least(builder, behind, bottom)
+        yield row, builder.binary("sub", until, row)
+        go_on(until)
 
 
 class _Band(Struct, frozen=True):

@@ -17,30 +17,41 @@ def variable(function: Function, type: Type) -> Instruction:
 
 
 @contextmanager
-def counted_loop(
-    builder: Builder, function: Function, start: Value, stop: Value, name: str, step: int = 1
-) -> Iterator[Instruction]:
-    """Build ``for counter in range(start, stop, step)``; yields the counter with the builder in the body.
+def loop_below(
+    builder: Builder, function: Function, start: Value, stop: Value, name: str
+) -> Iterator[tuple[Instruction, Callable[[Value], None]]]:
+    """Build a loop that goes on from `start` while its counter is below `stop`, by steps that its body computes.
 
-    The body may add blocks; where the builder stands when the context ends becomes the latch. Afterwards the
-    builder stands behind the loop.
+    Yields the counter, with the builder in the body, and what the body calls once with the counter's next value. The
+    body may add blocks; where the builder stands when the context ends becomes the latch. Afterwards the builder stands
+    behind the loop.
     """
-    assert builder.block is not None
     before = builder.block
-    header = function.add_block(f"{name}.header")
-    body = function.add_block(f"{name}.body")
-    done = function.add_block(f"{name}.done")
+    assert before is not None
+    header, body, done = (function.add_block(f"{name}.{part}") for part in ("header", "body", "done"))
     builder.br(header)
     builder.at_end(header)
     counter = builder.phi(I64, name)
     counter.add_incoming(start, before)
     builder.cond_br(builder.icmp("slt", counter, stop), body, done)
     builder.at_end(body)
-    yield counter
-    advanced = builder.binary("add", counter, ConstInt(I64, step), ("nuw", "nsw"))
-    counter.add_incoming(advanced, builder.block)
+    following: list[Value] = []
+    yield counter, following.append
+    (value,) = following
+    assert builder.block is not None
+    counter.add_incoming(value, builder.block)
     builder.br(header)
     builder.at_end(done)
+
+
+@contextmanager
+def counted_loop(
+    builder: Builder, function: Function, start: Value, stop: Value, name: str, step: int = 1
+) -> Iterator[Instruction]:
+    """Build ``for counter in range(start, stop, step)``, as `loop_below` does; yields the counter."""
+    with loop_below(builder, function, start, stop, name) as (counter, go_on):
+        yield counter
+        go_on(builder.binary("add", counter, ConstInt(I64, step), ("nuw", "nsw")))
 
 
 @contextmanager

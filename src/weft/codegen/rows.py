@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
-from weft.codegen.loops import counted_loop
+from weft.codegen.loops import counted_loop, loop_below
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
@@ -113,35 +113,26 @@ def _runs_of_groups(
     """Build the loop over runs of neighbouring groups; yields each, as a group, with the ends of its rows."""
     builder, function = values.builder, values.function
     along = order[0]
-    before = builder.block
-    assert before is not None
-    header, body, done = (function.add_block(f"run.{name}") for name in ("header", "body", "done"))
-    builder.br(header)
-    builder.at_end(header)
-    index = builder.phi(I64, "run")
-    index.add_incoming(begin, before)
-    builder.cond_br(builder.icmp("slt", index, end), body, done)
-    builder.at_end(body)
-    position = _position(builder, index, values.groups, order)
-    start = position[along]
-    left = builder.binary("sub", end, index)
-    until_edge = builder.binary("sub", values.groups[along], start)
-    count: Value = _least(builder, left, until_edge)
-    size = values.local_size[along]
-    first: Value = builder.binary("mul", start, size, ("nuw", "nsw"))
-    position[along] = _ZERO
-    if merge.size is not None:
-        # Groups of other sizes are run one by one.
-        fits = builder.icmp("eq", size, ConstInt(I64, merge.size))
-        count = builder.select(fits, count, ConstInt(I64, 1))
-        first = builder.select(fits, first, _ZERO)
-        position[along] = builder.select(fits, _ZERO, start)
-    last = builder.binary("add", first, builder.binary("mul", count, size, ("nuw", "nsw")), ("nuw", "nsw"))
-    yield replace(values, group=position), first, last
-    assert builder.block is not None
-    index.add_incoming(builder.binary("add", index, count, ("nuw", "nsw")), builder.block)
-    builder.br(header)
-    builder.at_end(done)
+    with loop_below(builder, function, begin, end, "run") as (index, go_on):
+        position = _position(builder, index, values.groups, order)
+        start = position[along]
+        left = builder.binary("sub", end, index)
+        until_edge = builder.binary("sub", values.groups[along], start)
+        count: Value = _least(builder, left, until_edge)
+        size = values.local_size[along]
+        first: Value = builder.binary("mul", start, size, ("nuw", "nsw"))
+        position[along] = _ZERO
+        if merge.size is not None:
+            # Groups of other sizes are run one by one.
+            fits = builder.icmp("eq", size, ConstInt(I64, merge.size))
+            count = builder.select(fits, count, ConstInt(I64, 1))
+            first = builder.select(fits, first, _ZERO)
+            position[along] = builder.select(fits, _ZERO, start)
+        last = builder.binary(
+            "add", first, builder.binary("mul", count, size, ("nuw", "nsw")), ("nuw", "nsw")
+        )
+        yield replace(values, group=position), first, last
+        go_on(builder.binary("add", index, count, ("nuw", "nsw")))
 
 
 def _position(builder: Builder, index: Value, groups: Sequence[Value], order: Sequence[int]) -> list[Value]:
@@ -186,22 +177,12 @@ def _moved_on(
 ) -> Iterator[tuple[Value, Value]]:
     """Build the loop over the rows of a walk; yields the ends of each."""
     builder, function = group.builder, group.function
-    before, module = builder.block, function.module
-    assert before is not None
+    module = function.module
     assert module is not None
-    header, body, done = (function.add_block(f"walk.{name}") for name in ("header", "body", "done"))
     length = builder.binary("sub", last, first, ("nuw", "nsw"))
-    builder.br(header)
-    builder.at_end(header)
-    low = builder.phi(I64, "walk")
-    low.add_incoming(first, before)
-    builder.cond_br(builder.icmp("slt", low, end), body, done)
-    builder.at_end(body)
-    yield low, _least(builder, _added(builder, module, low, length), end)
-    assert builder.block is not None
-    low.add_incoming(_added(builder, module, low, step), builder.block)
-    builder.br(header)
-    builder.at_end(done)
+    with loop_below(builder, function, first, end, "walk") as (low, go_on):
+        yield low, _least(builder, _added(builder, module, low, length), end)
+        go_on(_added(builder, module, low, step))
 
 
 def _added(builder: Builder, module: Module, a: Value, b: Value) -> Value:
