@@ -89,13 +89,13 @@ def row_groups(
     if rows.steps is None or not g0.size:
         yield _lane_groups(image, items, rows, width, (tid, gid), first, last)
         return
-    step, end = _pair(image, rows.steps, items, g0.size)
+    step, end = number_pairs(image, rows.steps, items, g0.size)
     while (first < end).any():
         yield _lane_groups(image, items, rows, width, (tid, gid), first, np.minimum(last, end))
         first, last = first + step, last + step
 
 
-def _pair(image: Image, name: str, arguments: Sequence[Any], count: int) -> tuple[Array, Array]:
+def number_pairs(image: Image, name: str, arguments: Sequence[Any], count: int) -> tuple[Array, Array]:
     """The two numbers that a function returns for each row."""
     outcome = run_function(image, name, arguments, count)
     assert isinstance(outcome.value, Bundle)
@@ -110,7 +110,7 @@ def _lane_groups(
     """The lane groups of rows at these positions, from the first thread of each to the last."""
     (tid, gid), along = at, rows.dimension
     if rows.bounds is not None and first.size:
-        first, last = _pair(image, rows.bounds, [*items, first, last], first.size)
+        first, last = number_pairs(image, rows.bounds, [*items, first, last], first.size)
     some = first < last
     start = first & -width
     groups = np.where(some, -(-(last - start) // width), 0)

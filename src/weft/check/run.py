@@ -14,7 +14,7 @@ from weft.check.budget import MAX_ENTRY_STEPS, Budget
 from weft.check.inputs import Content, LaunchInputs, Workspace
 from weft.check.lane_groups import LaneGroups, lane_groups
 from weft.check.prepare import PreparedStage, run_text
-from weft.check.rows import RowGroups, row_groups
+from weft.check.rows import RowGroups, number_pairs, row_groups
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.launch_record import ERROR_WORDS, RECORD, SHARED_ALIGN
 from weft.interp import Geometry, Image, Memory, launch, run_function
@@ -56,10 +56,11 @@ class StageProgram(PreparedStage[KernelFacts]):
         stage = self.stage
         if (stage.rows is not None or stage.box is not None) and stage.partial is not None:
             return (stage.full, stage.partial)
-        if stage.partial is None or shape.block[0] % stage.width == 0:
+        in_rows = shape.block[0] % stage.width == 0 if stage.partial is not None else True
+        if stage.partial is None or (in_rows and stage.bounds is None):
             return (stage.full,)
-        in_rows = not stage.linear or shape.block[0] == shape.group_threads
-        return (stage.full, stage.partial) if in_rows and shape.block[0] > stage.width else (stage.partial,)
+        in_rows |= not stage.linear or shape.block[0] == shape.group_threads
+        return (stage.full, stage.partial) if in_rows and shape.block[0] >= stage.width else (stage.partial,)
 
     def run(self, inputs: LaunchInputs, shape: LaunchShape) -> list[Content] | None:
         """What memory holds after a launch; None when the launch ends early or cannot be run in this form.
@@ -99,7 +100,7 @@ class StageProgram(PreparedStage[KernelFacts]):
             for runnable in used:
                 chosen = batch
                 if len(used) > 1:
-                    whole = batch.count == batch.width
+                    whole = (batch.count == batch.width) & self._passing(image, workspace, shape, batch)
                     chosen = batch.where(whole if runnable is self.stage.full else ~whole)
                 if not chosen.first.size:
                     continue
@@ -110,6 +111,29 @@ class StageProgram(PreparedStage[KernelFacts]):
             shared.free()
             dynamic.free()
         return True
+
+    def _passing(
+        self, image: Image, workspace: Workspace, shape: LaunchShape, lanes: LaneGroups
+    ) -> NDArray[np.bool_]:
+        """Whether all threads of each lane group pass the guards that whole lane groups do not ask."""
+        count = lanes.first.size
+        if self.stage.bounds is None:
+            return np.ones(count, np.bool_)
+        x, y, z = (p.reshape(count, -1)[:, 0] for p in lanes.positions(1))
+        items = [
+            np.zeros_like(x),
+            y,
+            z,
+            lanes.block_x,
+            lanes.block_y,
+            lanes.block_z,
+            *shape.block,
+            *shape.grid,
+        ]
+        ends = [np.zeros_like(x), np.full_like(x, shape.block[0])]
+        arguments = [*workspace.slots, *items, 0, 0, shape.dynamic_bytes, *ends]
+        first, last = number_pairs(image, self.stage.bounds, arguments, count)
+        return (first <= x) & (x + lanes.width <= last)
 
     def _run_version(
         self, runnable: Runnable, partial: bool, image: Image, slots: Sequence[Any], shape: LaunchShape,

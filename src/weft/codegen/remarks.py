@@ -154,7 +154,13 @@ def remark_rows(
     if along or merge is not None:
         message = f"threads of {kernel} that run together are neighbours{along} {beyond}"
         log.add(RemarkKind.TRANSFORM, message, pass_name="rows of threads")
-    for span in guards.guards if guards is not None else ():
+    if guards is not None:
+        remark_guards(log, guards)
+
+
+def remark_guards(log: RemarkLog, guards: GuardSplit) -> None:
+    """Note which guards threads do not ask any more."""
+    for span in guards.guards:
         message = "this guard is a bound of the loop over threads, which need no mask for it"
         log.add(RemarkKind.TRANSFORM, message, span, pass_name="guard splitting")
 

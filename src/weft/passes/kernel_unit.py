@@ -83,6 +83,9 @@ class KernelUnit(Struct):
         What the loop was that the kernel is an iteration of, if it is that of a walk of the grid.
     rows
         How lane groups are cut out of rows, where they are.
+    bounds
+        The function that says which threads of a row pass the guards that lane groups of consecutive numbers do not
+        ask any more; "" for none.
     bands, of_bands
         The box of threads that most of them run in, in bands of rows, where they do; and the function for that.
     narrow
@@ -133,6 +136,7 @@ class KernelUnit(Struct):
     plan: LanePlan | None = None
     walk: GridWalk | None = None
     rows: Rows | None = None
+    bounds: str = ""
     bands: Bands | None = None
     of_bands: str = ""
     narrow: Divergence | None = None
@@ -265,6 +269,7 @@ class KernelUnit(Struct):
             self.rows,
             self.order.box,
             self.order.axes,
+            self.bounds or None,
         )
 
     def _width_asked_for(self, form: Form) -> int:

@@ -18,6 +18,7 @@ from weft.codegen.group_program import GroupProgram
 from weft.codegen.lane_groups import LaneKernel
 from weft.codegen.lane_passes import vectorize
 from weft.codegen.lane_unit import LaneUnit, SimdForm
+from weft.codegen.remarks import remark_guards
 from weft.codegen.rows import RowKernel
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
@@ -31,6 +32,7 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, StageLog, heard_through
+from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 
@@ -86,6 +88,7 @@ def separate_lane_groups(unit: KernelUnit) -> None:
         return
     partial = clone_function(kernel, f"{kernel.name}.partial")
     if order.linear:
+        _split_guards(unit)
         number_linearly(partial)
         guard_by_lane(module, partial)
     elif order.box is not None:
@@ -93,6 +96,15 @@ def separate_lane_groups(unit: KernelUnit) -> None:
     else:
         guard_by_lane_range(module, partial)
     unit.runnables.append(Runnable(partial.name, Form.THREADS))
+
+
+def _split_guards(unit: KernelUnit) -> None:
+    """Whole lane groups ask no guards that are bounds of a row; those that do not pass them are left to the others."""
+    guards = split_guards(unit.module, unit.function, 0)
+    if guards is not None:
+        unit.bounds = guards.bounds.name
+        remark_guards(unit.remarks, guards)
+        unit.forget()
 
 
 def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProgram, VectorizationSummary]:
@@ -116,7 +128,8 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         return BoxKernel(lanes, full, summary, partial), summary
     assert partial is not None
     if unit.rows is None:
-        return LaneKernel(lanes.width, full, partial, summary), summary
+        bounds = module.functions[unit.bounds] if unit.bounds else None
+        return LaneKernel(lanes.width, full, partial, summary, bounds), summary
     rows = _row_kernel(unit, unit.rows, lanes.width, full, partial, summary)
     if unit.bands is None:
         return rows, summary

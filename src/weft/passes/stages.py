@@ -117,6 +117,9 @@ class Stage(Struct, frozen=True):
         (`weft.codegen.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
     axes
         What the numbers of `box` are along, where it is not x, y and z in this order.
+    bounds
+        The function that says which threads of a row `full` serves, where lane groups of consecutive numbers have no
+        guards there; None where it serves all.
     oblivious
         Lane functions whose meaning is the same when passive threads get ⊤.
     reorders
@@ -135,6 +138,7 @@ class Stage(Struct, frozen=True):
     rows: Rows | None = None
     box: tuple[int, ...] | None = None
     axes: tuple[int, ...] = ()
+    bounds: str | None = None
     oblivious: frozenset[str] = frozenset()
     reorders: bool = False
     has_lanes: bool = False
@@ -147,6 +151,8 @@ class Stage(Struct, frozen=True):
             called.append(self.partial.function)
         if self.rows is not None:
             called += [name for name in (self.rows.bounds, self.rows.steps) if name is not None]
+        if self.bounds is not None:
+            called.append(self.bounds)
         return called
 
 
