@@ -27,6 +27,7 @@ OPTIONAL_PASSES = {
             "full groups",
             "grid walks",
             "group order",
+            "guessed ranges",
             "inverse roots",
             "known numbers",
             "low halves",

@@ -154,6 +154,11 @@ class Conditions:
                 predicate = value.predicate if holds else INVERTED[value.predicate]
                 self._add(left, edge, predicate, right)
                 self._add(right, edge, SWAPPED[predicate], left)
+        elif value.op == "freeze" and _is_comparison(value.operands[0]):
+            # What is poison is not frozen to something that says anything of the number, and ranges say nothing of it.
+            self._take_apart(value.operands[0], holds, edge, depth + 1)
+        elif value.op == "call" and value.callee_name == "weft.any" and not holds:
+            self._take_apart(value.args[0], False, edge, depth + 1)
         elif value.op == "xor" and value.operands[1] == TRUE:
             self._take_apart(value.operands[0], not holds, edge, depth + 1)
         elif _is_conjunction(value) if holds else _is_disjunction(value):
@@ -187,6 +192,10 @@ def _preorder(dominators: DominatorTree, blocks: int) -> list[int]:
         positions[node] = position
         work.extend(reversed(dominators.children[node]))
     return positions
+
+
+def _is_comparison(value: Value) -> bool:
+    return isinstance(value, Instruction) and value.op == "icmp" and isinstance(value.operands[1], ConstInt)
 
 
 def _is_conjunction(value: Instruction) -> bool:

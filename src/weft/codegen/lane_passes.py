@@ -31,6 +31,7 @@ from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.copy_rows import copy_rows
 from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_uniform, uniform_branches
 from weft.transform.loops.full_groups import run_full_groups
+from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
@@ -94,6 +95,14 @@ def _merge_meeting_stores(unit: LaneUnit) -> bool:
 
 def _clear_obstacles(unit: LaneUnit) -> bool:
     if not clear_obstacles(unit.function):
+        return False
+    unit.forget()
+    return True
+
+
+def _guess_ranges(unit: LaneUnit) -> bool:
+    unit.summary.guessed = guess_ranges(unit.function, unit.divergence)
+    if not unit.summary.guessed:
         return False
     unit.forget()
     return True
@@ -272,6 +281,14 @@ OBSTACLES: Pass[LaneUnit] = Pass(
     "obstacles",
     "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
     _clear_obstacles,
+)
+GUESSED_RANGES: Pass[LaneUnit] = Pass(
+    "guessed ranges",
+    "loops whose numbers may turn out to fit 32 bits know that they do, and are left for a copy where they do not",
+    _guess_ranges,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
 )
 NARROWING: Pass[LaneUnit] = Pass(
     "narrowing",

@@ -24,7 +24,14 @@ from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.lane_passes import BODIES, KNOWN_NUMBERS, LINEAR_LANES, NARROWING, WIDENING
+from weft.codegen.lane_passes import (
+    BODIES,
+    GUESSED_RANGES,
+    KNOWN_NUMBERS,
+    LINEAR_LANES,
+    NARROWING,
+    WIDENING,
+)
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.vectorization import VectorizationSummary
@@ -33,6 +40,7 @@ from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
 from weft.costs.one_thread import may_be_alone
+from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
@@ -48,6 +56,7 @@ from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.alone import prepare_alone
 from weft.transform.loops.fill_loops import fill_at_once
+from weft.transform.loops.guess_ranges import guess_for_good
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
@@ -62,6 +71,8 @@ class LoopPlan(Struct, frozen=True):
         In how many lanes, 1 for iteration after iteration, and why so many.
     obstacle
         What stands in the way of more.
+    guessed
+        Where loops are that have 32 bits while their numbers fit.
     narrowed, small
         How many numbers of the body have 32 bits instead of 64, and how many 8 or 16 bits instead of more.
     open_choice
@@ -70,6 +81,7 @@ class LoopPlan(Struct, frozen=True):
 
     choice: WidthChoice
     obstacle: str | None = None
+    guessed: list[SourceSpan | None] = field(default_factory=list)
     narrowed: int = 0
     small: int = 0
     open_choice: OpenChoice | None = None
@@ -212,9 +224,10 @@ def plan_loop(
         return LoopPlan(WidthChoice(1, ""), obstacle)
     walk = choose_walk(unit, runner, both_ways=both_ways) if width is None else None
     if walk is not None and walk.choice.width > 1:
-        runner.run((NARROWING,), unit)
+        runner.run((GUESSED_RANGES, NARROWING), unit)
         return LoopPlan(
             walk.choice,
+            guessed=unit.summary.guessed,
             narrowed=unit.summary.narrowed,
             small=unit.summary.small,
             open_choice=walk.both_ways,
@@ -231,12 +244,14 @@ def plan_loop(
         if choice.width == 1 and chosen is None:
             # Its own numbers have the width of addresses.
             return LoopPlan(choice)
-    runner.run((NARROWING,), unit)
+    runner.run((GUESSED_RANGES, NARROWING), unit)
     in_lanes = chosen is not None
+    mostly = _mostly_run(module, body, lanes, isa) if unit.summary.guessed else unit.divergence
     return LoopPlan(
-        choose_width(unit.divergence, isa, in_lanes=in_lanes, in_loop=True)
+        choose_width(mostly, isa, in_lanes=in_lanes, in_loop=True)
         if width is None
         else WidthChoice(width, reason),
+        guessed=unit.summary.guessed,
         narrowed=unit.summary.narrowed,
         small=unit.summary.small,
         open_choice=chosen,
@@ -247,8 +262,21 @@ def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Div
     """The divergence of a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
     trial = clone_function(body, f"{body.name}.narrow")
     unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
+    guessed = GUESSED_RANGES.run(unit)
     NARROWING.run(unit)
+    if guessed:
+        guess_for_good(trial)
+        unit.forget()
     found = unit.divergence
+    del module.functions[trial.name]
+    return found
+
+
+def _mostly_run(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Divergence:
+    """The divergence of a body whose guesses are right; the body itself stays."""
+    trial = clone_function(body, f"{body.name}.mostly")
+    guess_for_good(trial)
+    found = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa).divergence
     del module.functions[trial.name]
     return found
 
@@ -312,6 +340,7 @@ def widen_loop(
         if function is loop.lane_functions[0]:
             loop.summary = unit.summary
             loop.summary.narrowed, loop.summary.small = loop.plan.narrowed, loop.plan.small
+            loop.summary.guessed = loop.plan.guessed
     loop.lane_functions = ()
     return called.summaries
 

@@ -72,6 +72,13 @@ def remark_vectorization(
                 place,
                 pass_name="linearization",
             )
+    for place in summary.guessed:
+        log.add(
+            RemarkKind.TRANSFORM,
+            "this loop computes in 32 bits while its numbers fit; a copy goes on in 64 bits where one does not",
+            place,
+            pass_name="guessed ranges",
+        )
     for count, bits in ((summary.small, "8 or 16"), (summary.narrowed, "32")):
         if count:
             log.add(

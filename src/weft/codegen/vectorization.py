@@ -21,6 +21,8 @@ class VectorizationSummary(Struct):
     ----------
     width
         Lanes it runs at a time.
+    guessed
+        Where loops are that have 32 bits while their numbers fit, and a copy for when they do not.
     narrowed
         How many of its numbers have 32 bits instead of 64.
     small
@@ -52,6 +54,7 @@ class VectorizationSummary(Struct):
     """
 
     width: int = 0
+    guessed: list[SourceSpan | None] = field(default_factory=list)
     narrowed: int = 0
     small: int = 0
     together: list[SourceSpan | None] = field(default_factory=list)

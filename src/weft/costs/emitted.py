@@ -11,7 +11,7 @@ from __future__ import annotations
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost
 from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
-from weft.graph.dominators import dominator_tree
+from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import loop_forest
 from weft.ir import TRUE, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
@@ -31,24 +31,24 @@ def block_weights(function: Function, isa: Isa) -> dict[BasicBlock, float]:
     view = cfg_of(function)
     loops, each = loop_forest(view.cfg), constants_of(isa).loop_weight
     weights = {block: each ** loops.depth(number) for number, block in enumerate(view.blocks)}
-    dominators = dominator_tree(view.cfg)
-    for number, block in enumerate(view.blocks):
-        chance = block.terminator.chance
-        if chance is None or len(set(block.successors)) != 2:
-            continue
-        loop = loops.innermost[number]
+    reached = [0.0] * len(view.blocks)
+    reached[0] = 1.0
+    for number in reverse_postorder(view.cfg.succs):
+        block = view.blocks[number]
         ways = [view.index[target] for target in block.successors]
-        if loop is not None and not loop.blocks.issuperset(ways):
-            rounds = 1 / (chance if ways[0] not in loop.blocks else 1 - chance)
-            for inside in loop.blocks:
-                weights[view.blocks[inside]] *= rounds / each
-            continue
-        for target, likely in zip(block.successors, (chance, 1 - chance), strict=True):
-            way = view.index[target]
-            if dominators.idom[way] == number and len(view.cfg.preds[way]) == 1:
-                for behind in dominators.region(way):
-                    weights[view.blocks[behind]] *= likely
-    return weights
+        chance = block.terminator.chance if len(set(ways)) == 2 else None
+        likely = (1.0,) * len(ways) if chance is None else (chance, 1 - chance)
+        loop = loops.innermost[number]
+        if chance is not None and loop is not None and not loop.blocks.issuperset(ways):
+            leaves = likely[0 if ways[0] not in loop.blocks else 1]
+            if leaves * each >= 1:
+                # That is how loops end, sooner or later.
+                likely = (1.0, 1.0)
+                for inside in loop.blocks:
+                    weights[view.blocks[inside]] /= leaves * each
+        for way, share in zip(ways, likely, strict=True):
+            reached[way] = min(1.0, reached[way] + share * reached[number])
+    return {block: weight * share for (block, weight), share in zip(weights.items(), reached, strict=True)}
 
 
 def is_masked(instruction: Instruction) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.codegen.lane_passes import BY_POLICY, LANES, NARROWING
+from weft.codegen.lane_passes import BY_POLICY, GUESSED_RANGES, LANES, NARROWING
 from weft.diag.errors import PassError
 from weft.passes.declared import Pass, PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, INLINING, SIGNATURES
@@ -59,7 +59,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
 )
 """Passes that run on a module by itself."""
 
-ON_LANES: tuple[Pass[Any], ...] = (NARROWING, *BY_POLICY, *LANES)
+ON_LANES: tuple[Pass[Any], ...] = (GUESSED_RANGES, NARROWING, *BY_POLICY, *LANES)
 """Passes that run on a function and the lanes that are to run it."""
 
 

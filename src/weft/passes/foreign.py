@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import BODIES, LANES, NARROWING, vectorize
+from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, LANES, NARROWING, vectorize
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.remarks import remark_vectorization
@@ -241,7 +241,7 @@ LOOPS_IN_PLACE: Pass[ForeignLoopUnit] = Pass(
     "loops",
     "each parallel loop runs its iterations lane group by lane group, in its place",
     _find_loops,
-    parts=(*BODIES, NARROWING),
+    parts=(*BODIES, GUESSED_RANGES, NARROWING),
     source="Moll, §3.1",
 )
 WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(

@@ -5,11 +5,14 @@ The plan itself is `weft.passes.lane_plan`'s. What is tried for it is tried on c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen import trials
 from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.dimension import analyze_along
-from weft.codegen.lane_passes import NARROWING
+from weft.codegen.lane_passes import GUESSED_RANGES, NARROWING
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.remarks import remark_rows
 from weft.codegen.walks import Walk, choose_walk
@@ -22,7 +25,7 @@ from weft.ir import Function
 from weft.ir.clone import clone_function
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import KernelUnit
-from weft.passes.lane_plan import width_below_which_boxes_serve
+from weft.passes.lane_plan import Planner, width_below_which_boxes_serve
 from weft.passes.lane_programs import position_shapes, run_rows_of_threads
 from weft.passes.stages import Rows
 from weft.transform.boscc.insertion import BosccMode
@@ -30,6 +33,7 @@ from weft.transform.groups.grid_walks import unroll_walk
 from weft.transform.groups.guard_splitting import GuardSplit, split_guards
 from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.loops.alone import prepare_alone
+from weft.transform.loops.guess_ranges import guess_for_good
 from weft.transform.splitting.barriers import barriers_of, cut_behind
 
 
@@ -78,6 +82,21 @@ def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
     if not order.in_lanes or order.box is not None or unit.premises.warp is not None:
         return False
     return not order.linear or (has_barriers(unit) and not order.lock_step)
+
+
+def _guess_ranges(unit: KernelUnit) -> bool:
+    lanes = LaneSpace((unit.planner.analyzed_width(),))
+    if has_barriers(unit) or _runs_alone_narrowed(unit, lanes):
+        return False
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        known=unit.along(unit.order.dimension, lanes.width),
+    )  # fmt: skip
+    if GUESSED_RANGES.run(part) is False:
+        return False
+    unit.guessed = part.summary.guessed
+    unit.forget()
+    return True
 
 
 def _narrow(unit: KernelUnit) -> bool:
@@ -158,13 +177,27 @@ def _walk(unit: KernelUnit) -> Walk | None:
     return unit.walking[0]
 
 
+@contextmanager
+def _mostly_run(unit: KernelUnit) -> Iterator[Planner]:
+    """Plans lane groups for the kernel if all guesses are right."""
+    if not unit.guessed:
+        yield unit.planner
+        return
+    trial = clone_function(unit.function, f"{unit.name}.mostly")
+    guess_for_good(trial)
+    facts = FunctionFacts(trial)
+    yield unit.planner_of(trial, facts, lambda dimension, width: analyze_along(facts, dimension, width))
+    del unit.module.functions[trial.name]
+
+
 def _walking(unit: KernelUnit) -> WidthChoice | None:
     walk = _walk(unit)
     return walk.choice if walk is not None else None
 
 
 def _plan_lanes(unit: KernelUnit) -> bool:
-    unit.plan = unit.planner.plan(unit.order, lambda: _walking(unit))
+    with _mostly_run(unit) as planner:
+        unit.plan = planner.plan(unit.order, lambda: _walking(unit))
     if unit.order.in_lanes and unit.plan.width == 1:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")
@@ -237,6 +270,13 @@ def _box_of_shared_rows(unit: KernelUnit) -> tuple[int, int] | None:
 
 LANE_ORDER: Pass[KernelUnit] = Pass(
     "lane order", "it is planned of which threads lane groups are", _order_lanes
+)
+KERNEL_GUESSES: Pass[KernelUnit] = Pass(
+    GUESSED_RANGES.name,
+    GUESSED_RANGES.promise,
+    _guess_ranges,
+    optional=True,
+    applies=_has_numbers_to_narrow,
 )
 KERNEL_NARROWING: Pass[KernelUnit] = Pass(
     NARROWING.name,

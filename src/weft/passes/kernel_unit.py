@@ -16,10 +16,11 @@ from weft.codegen.walks import Walk
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import OpenChoice
 from weft.diag.remarks import RemarkLog
+from weft.diag.source import SourceSpan
 from weft.ir import Function, Module
 from weft.ir.intrinsics import asks_for_lanes
 from weft.options import CompileOptions, Timings
-from weft.passes.lane_plan import LaneOrder, LanePlan, Planner, Premises
+from weft.passes.lane_plan import Analyses, LaneOrder, LanePlan, Planner, Premises
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, Stage
 from weft.runtime.launch_terms import LaunchTerms
@@ -75,6 +76,8 @@ class KernelUnit(Struct):
         For how many lanes there is room on the stack.
     together
         Whether all threads of a work-group arrive at each barrier together.
+    guessed
+        Where loops are that have 32 bits while their numbers fit.
     narrowed, small
         How many numbers that differ from thread to thread have 32 bits instead of 64, and how many 8 or 16.
     order, plan
@@ -130,6 +133,7 @@ class KernelUnit(Struct):
     premises: Premises = field(default_factory=lambda: Premises(None, None))
     most_lanes: int = 1
     together: bool = False
+    guessed: list[SourceSpan | None] = field(default_factory=list)
     narrowed: int = 0
     small: int = 0
     order: LaneOrder = field(default_factory=LaneOrder)
@@ -177,8 +181,12 @@ class KernelUnit(Struct):
     @property
     def planner(self) -> Planner:
         """Chooses the lane groups of the kernel as it is."""
+        return self.planner_of(self.function, self.facts, self.along)
+
+    def planner_of(self, kernel: Function, facts: FunctionFacts, along: Analyses) -> Planner:
+        """Chooses the lane groups as for this version of the kernel, of which this holds."""
         return Planner(
-            self.function, self.facts, self.along, self.options, self.premises, self.spec.isa, self.most_lanes,
+            kernel, facts, along, self.options, self.premises, self.spec.isa, self.most_lanes,
             self.together, self.walk is not None, self.open_choice is not None,
         )  # fmt: skip
 

@@ -24,6 +24,7 @@ from weft.passes.kernel_lanes import (
     BOTH_WAYS,
     BOX_WIDTH,
     GRID_WALKS,
+    KERNEL_GUESSES,
     KERNEL_NARROWING,
     LANE_ORDER,
     LANE_PLAN,
@@ -117,7 +118,7 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     called = unit.vectorizer(unit.plan.lanes)
     widen = widen_rounds if has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
-    unit.summary.narrowed, unit.summary.small = unit.narrowed, unit.small
+    unit.summary.guessed, unit.summary.narrowed, unit.summary.small = unit.guessed, unit.narrowed, unit.small
     lanes, reason = unit.plan.lanes, unit.plan.choice.reason
     if unit.bands is not None:
         lanes, reason = unit.bands.lanes, unit.bands.reason
@@ -323,6 +324,7 @@ KERNELS = PassList(
         LANE_ORDER,
         GRID_WALKS,
         BOTH_WAYS,
+        KERNEL_GUESSES,
         KERNEL_NARROWING,
         LANE_PLAN,
         ALONE,

@@ -11,7 +11,7 @@ from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.brush import Brush
-from weft.codegen.lane_passes import BODIES, NARROWING
+from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
@@ -318,7 +318,7 @@ PARALLEL_LOOPS: Pass[JitUnit] = Pass(
     "parallel loops",
     "outermost loops over prange are jobs of the thread pool, their bodies run in lanes",
     _find_loops,
-    parts=(*BODIES, NARROWING),
+    parts=(*BODIES, GUESSED_RANGES, NARROWING),
     source="Moll, §3.1",
 )
 ENTRY: Pass[JitUnit] = Pass(

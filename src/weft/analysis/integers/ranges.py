@@ -12,8 +12,12 @@ Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from typing import cast
+
+from msgspec import Struct
 
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.integers.accumulations import LoopSums
@@ -33,6 +37,30 @@ WIDEN_AFTER = 2
 """Changes of a φ or a load after which it is widened."""
 
 NARROWING_PASSES = 3
+
+
+class Supposed(Struct, frozen=True):
+    """The ranges of some instructions as they follow from others, which may be supposed to be known.
+
+    Parameters
+    ----------
+    base
+        The ranges of all values.
+    rules
+        What gives those of the instructions, in their order.
+    """
+
+    base: Mapping[Value, Interval]
+    rules: list[tuple[Instruction, Rule | Interval]]
+
+    def known(self, supposed: Mapping[Value, Interval]) -> Mapping[Value, Interval]:
+        """The ranges of all values if these are supposed to be known."""
+        found = dict(supposed)
+        known = ChainMap(found, cast(dict[Value, Interval], self.base))
+        for instruction, rule in self.rules:
+            assert isinstance(instruction.type, IntType)
+            found[instruction] = evaluate(rule, known) or full(instruction.type.bits)
+        return known
 
 
 class Ranges:
@@ -90,6 +118,10 @@ class Ranges:
         if block is not None and isinstance(seen := self._rules.seen(value, block), Refined):
             found = read(seen, self._base)
         return None if found is None or _is_full(found, value) else found
+
+    def supposing(self, order: Sequence[Instruction]) -> Supposed:
+        """What ranges instructions would have if those of others were known; operands come first in `order`."""
+        return Supposed(self._base, [(i, self._rules.rule(i)) for i in order if isinstance(i.type, IntType)])
 
     def bounds_of(self, value: Value, block: BasicBlock) -> list[Condition]:
         """The conditions that hold for `value` in `block`, with what it is compared to."""

@@ -2,7 +2,7 @@
 
 Where ranges say that a number is one of B bits, read as signed or as unsigned, its low B bits say all. Sums, products,
 bitwise operations, selections and φs only need the low bits of their operands, shifts to the right, minima, maxima,
-comparisons and conversions operands that fit themselves.
+comparisons, divisions and conversions operands that fit themselves.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: instructions that were asked for are of the
 narrow type, and extended for the users that are not. Preserves the program under FR. Nothing rests on no-wrap flags of
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.integers.intervals import Interval
-from weft.ir import Builder, Constant, ConstInt, Instruction, Value
+from weft.ir import BasicBlock, Builder, Constant, ConstInt, Instruction, Value
 from weft.ir.cfg_edit import arriving
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, FunctionType, IntType
@@ -23,6 +23,7 @@ from weft.ir.types import I32, FunctionType, IntType
 _LOW_BITS = {"add", "sub", "mul", "and", "or", "xor", "select", "phi", "shl"}
 _EXACT = {"add", "sub", "mul"}
 _SHIFTS = {"shl", "ashr", "lshr"}
+_DIVISIONS = {"sdiv", "srem", "udiv", "urem"}
 _CHOICES = {
     "llvm.smin": ("llvm.smin", "llvm.umin"),
     "llvm.smax": ("llvm.smax", "llvm.umax"),
@@ -34,6 +35,9 @@ _UNSIGNED = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}
 
 RangeOf = Callable[[Value], Interval | None]
 """What is known of a number."""
+
+RangeAt = Callable[[Value, BasicBlock | None], Interval | None]
+"""What is known of a number in a block."""
 
 
 class NarrowTwins:
@@ -47,10 +51,19 @@ class NarrowTwins:
         The narrow type.
     places
         Where elements of objects are that have narrow elements, by where they were.
+    range_at
+        The ranges of its values as a block sees them; those of `range_of` where nothing more is known.
     """
 
-    def __init__(self, range_of: RangeOf, to: IntType, places: Mapping[Value, Value] | None = None) -> None:
+    def __init__(
+        self,
+        range_of: RangeOf,
+        to: IntType,
+        places: Mapping[Value, Value] | None = None,
+        range_at: RangeAt | None = None,
+    ) -> None:
         self._range_of = range_of
+        self._range_at: RangeAt = range_at or (lambda value, block: range_of(value))
         self._to = to
         self._places = places or {}
         self._twins: dict[Value, Value] = {}
@@ -71,6 +84,8 @@ class NarrowTwins:
             return op == "shl" or (self.fits(operands[0]) and (op == "ashr" or self.is_natural(operands[0])))
         if op == "call":
             return self._choice(instruction) is not None
+        if op in _DIVISIONS:
+            return self._division(instruction) is not None
         return op in _LOW_BITS
 
     def build(self, chosen: list[Instruction], stores: Sequence[Instruction] = ()) -> None:
@@ -136,6 +151,16 @@ class NarrowTwins:
             return signed
         return natural if all(map(self.is_natural, call.args)) else None
 
+    def _division(self, division: Instruction) -> str | None:
+        """What a quotient or remainder is of low bits."""
+        kind, half = division.op[1:], 1 << self._to.bits - 1
+        known = [self._range_at(v, division.block) for v in division.operands]
+        if all(r is not None and r.lo >= 0 and r.hi < 2 * half for r in known):
+            return f"u{kind}"
+        # The least number has no quotient by -1.
+        fits = all(r is not None and r.lo > -half and r.hi < half for r in known)
+        return f"s{kind}" if fits and division.op[0] == "s" else None
+
     def low(self, value: Value, builder: Builder) -> Value:
         """The low bits of a number."""
         known = self._twins.get(value)
@@ -168,6 +193,9 @@ class NarrowTwins:
             type = FunctionType(self._to, (self._to, self._to))
             chosen = builder.module.declare(f"{name}.i{self._to.bits}", type, PURE)
             twin = builder.call(chosen, [self.low(v, builder) for v in instruction.args])
+        elif op in _DIVISIONS:
+            left, right = (self.low(v, builder) for v in operands)
+            twin = builder.binary(self._division(instruction) or op, left, right)
         else:
             exact = op in _EXACT and all(map(self._is_signed, (instruction, *operands)))
             if op == "ashr" and not self._is_signed(operands[0]):

@@ -16,7 +16,7 @@ from weft.graph.cfg import reverse_postorder
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
-from weft.transform.numbers.narrow_twins import NarrowTwins, RangeOf
+from weft.transform.numbers.narrow_twins import NarrowTwins, RangeAt, RangeOf
 
 
 def narrow_varying(function: Function, divergence: Divergence) -> int:
@@ -26,10 +26,10 @@ def narrow_varying(function: Function, divergence: Divergence) -> int:
     view = cfg_of(function)
     order = (view.blocks[n] for n in reverse_postorder(view.cfg.succs))
     wide = [i for block in order for i in block.instructions if i.type == I64]
-    return narrow_integers([i for i in wide if not divergence.shape(i).is_strided], ranges.of)
+    return narrow_integers([i for i in wide if not divergence.shape(i).is_strided], ranges.of, ranges.at)
 
 
-def narrow_integers(candidates: list[Instruction], range_of: RangeOf) -> int:
+def narrow_integers(candidates: list[Instruction], range_of: RangeOf, range_at: RangeAt | None = None) -> int:
     """Compute those of the instructions in 32 bits that can be; how many, conversions not counted.
 
     Parameters
@@ -38,8 +38,10 @@ def narrow_integers(candidates: list[Instruction], range_of: RangeOf) -> int:
         Instructions of one function, in an order in which operands come first, those of φs apart.
     range_of
         The ranges of its values.
+    range_at
+        The same, as a block sees them.
     """
-    narrowing = NarrowTwins(range_of, I32)
+    narrowing = NarrowTwins(range_of, I32, range_at=range_at)
     chosen = [i for i in candidates if narrowing.can(i)]
     if not any(i.is_phi for i in chosen):
         # Without a loop around, converting costs as much as it spares.
