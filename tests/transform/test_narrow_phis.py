@@ -156,3 +156,54 @@ def test_value_is_cut_once_for_all_edges_from_a_block() -> None:
     verify(function.module)
     x, y = np.array([0, 1, 2, 5], np.int32), np.array([7, 300, -1, 9], np.int32)
     assert returned("switched", (x, y), 4)(function.module, "FR") == [7, 301 - 256, 255, 9]
+
+
+# Hits are counted, or something else is done with them, and the low bits are stored.
+HITS = """
+define i16 @hits(i64 %limit, i64 %add) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %more, %body ]
+  %n = phi i64 [ 3, %entry ], [ %next, %body ]
+  %over = icmp uge i64 %k, %limit
+  %cut = trunc i64 %n to i16
+  br i1 %over, label %out, label %body
+body:
+  %odd = trunc i64 %k to i1
+  %hit = zext i1 %odd to i64
+  %sum = add nuw i64 %n, %hit
+  %product = mul i64 %sum, %add
+  %some = select i1 %odd, i64 %product, i64 %n
+  %next = OPERATION
+  %more = add i64 %k, 1
+  br label %head
+out:
+  %result = phi i16 [ %cut, %head ]
+  ret i16 %result
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "narrow"),
+    [
+        ("xor i64 %some, 77777", 1),
+        ("sub i64 %add, %some", 1),
+        ("lshr i64 %some, 1", 0),
+        ("select i1 %odd, i64 %some, i64 %k", 1),
+        ("and i64 %some, %k", 1),
+        ("sdiv i64 %some, 3", 0),
+    ],
+)
+def test_what_is_between_phis_is_narrow_with_them(operation: str, narrow: int) -> None:
+    text = HITS.replace("OPERATION", operation)
+    function = parsed(text)
+    limits, adds = (n.reshape(-1) for n in np.meshgrid([0, 1, 5, 40], [0, 7, -70001]))
+    run = returned("hits", [limits, adds], limits.size)
+    before = run(read_module(text), "FR")
+    assert narrow_phis(function) == narrow
+    verify(function.module)
+    assert phi_bits(function)["n"] == (16 if narrow else 64)
+    assert phi_bits(function)["k"] == 64
+    assert run(function.module, "FR") == before
