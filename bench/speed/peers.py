@@ -147,7 +147,7 @@ def by_weft_jit(
     with tempfile.TemporaryDirectory(dir=folder) as empty:
         os.environ["WEFT_CACHE_DIR"] = empty
         compiled(*arguments)
-    compile_seconds = sum(next(iter(compiled.overloads.values())).timings.as_dict().values())
+    compile_seconds = sum(compiled.timings.values())
     problem = task.own_problem()
     arguments = problem.arguments
     return task.prepared(problem, lambda: compiled(*arguments), compile_seconds, remarks=compiled.remarks)

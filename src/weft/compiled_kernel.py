@@ -29,14 +29,17 @@ from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.check import CheckedLauncher
-    from weft.passes.lower_kernel import LoweredKernel
+    from weft.passes.lower_kernel import LoweredKernel, StartedKernel
 
-Lowered = tuple["LoweredKernel", Sequence[Remark]]
-"""A kernel up to LLVM's final passes, and what was remarked on the way."""
+Started = tuple["StartedKernel", Sequence[Remark]]
+"""A kernel up to where it is known which lengths of rows matter, and what was remarked before weft's passes."""
 
 
 class CompiledKernelBase:
     """Machine code for one kind of arguments, made when it is first launched.
+
+    At first it is compiled only as far as it takes to know which lengths of short rows matter: where launches have such
+    rows, code that knows these runs (`weft.runtime.launch_terms`), and this one may never be wanted.
 
     A door says in a subclass what is compiled, and under which key it is kept.
 
@@ -51,12 +54,13 @@ class CompiledKernelBase:
     ----------
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
-    terms
-        For which launches it is.
+    row_numbers
+        The parameters that rows have their lengths from, and up to which there are specializations.
     """
 
     __slots__ = (
-        "_lane_count", "_launchers", "_lowered", "_remarks", "_stored", "options", "terms", "timings", "types",
+        "_lane_count", "_launchers", "_lowered", "_remarks", "_started", "_stored", "_whole", "options",
+        "row_numbers", "timings", "types",
     )  # fmt: skip
 
     def __init__(self, types: Any, options: CompileOptions) -> None:
@@ -64,16 +68,18 @@ class CompiledKernelBase:
         self.options = options
         self.timings = Timings()
         self._remarks: tuple[Remark, ...] = ()
+        self._started: StartedKernel | None = None
         self._lowered: LoweredKernel | None = None
+        self._whole: dict[None, tuple[Mapping[str, Any], LaunchTerms]] = {}
         self._launchers: dict[None, Launcher | CheckedLauncher] = {}
         self._lane_count = LaneCount() if self.options.switches.count_lanes else None
         cache = None if checking() else default_cache()
         key = self._key() if cache is not None else None
         self._stored = StoredCode(
-            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text
-        )
-        terms = self._stored.facts["terms"]
-        self.terms = LaunchTerms(**{**terms, "row_numbers": restored(terms["row_numbers"])})
+            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text,
+            self._first_facts,
+        )  # fmt: skip
+        self.row_numbers = restored(self._stored.first_facts["row_numbers"])
 
     @abstractmethod
     def _key(self) -> str | None:
@@ -88,8 +94,13 @@ class CompiledKernelBase:
         """Return what makes slots of arguments."""
 
     @abstractmethod
-    def _lower(self) -> Lowered:
-        """Compile the kernel up to LLVM's final passes."""
+    def _start(self) -> Started:
+        """Compile the kernel up to where it is known which lengths of rows matter."""
+
+    @property
+    def terms(self) -> LaunchTerms:
+        """For which launches it is."""
+        return made_once(self._whole, None, self._make_known)[1]
 
     def slots(self, args: Sequence[Any]) -> list[Any]:
         """The slots of arguments that are of its types."""
@@ -99,7 +110,7 @@ class CompiledKernelBase:
         """For which numbers code for launches of a shape is that knows some of them; this code has to know none."""
         if shape.group_threads * shape.groups <= FEW:
             return []
-        return restrictions(known, self.terms.row_numbers)
+        return restrictions(known, self.row_numbers)
 
     @property
     def from_cache(self) -> bool:
@@ -119,7 +130,11 @@ class CompiledKernelBase:
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the launcher needs to know of the code."""
-        return self._stored.facts
+        return made_once(self._whole, None, self._make_known)[0]
+
+    def _make_known(self) -> tuple[Mapping[str, Any], LaunchTerms]:
+        facts = self._stored.facts
+        return facts, LaunchTerms(**facts["terms"])
 
     def load(self) -> LoadedCode:
         """The code, linked into this process."""
@@ -133,10 +148,11 @@ class CompiledKernelBase:
         """Make the code, if it can run here; otherwise it is made to be looked at."""
         if is_runnable():
             made_once(self._launchers, None, self._make_launcher)
+        else:
+            made_once(self._whole, None, self._make_known)
 
     def _make_launcher(self) -> Launcher | CheckedLauncher:
-        code = self._stored.load()
-        facts = self._stored.facts
+        code, facts = self._stored.load(), self._stored.facts
         packer = self._packer()
         launcher = Launcher(
             code,
@@ -158,6 +174,10 @@ class CompiledKernelBase:
             return CheckedLauncher(launcher, packer, self.lowered(), self.options)
         return launcher
 
+    def _first_facts(self) -> dict[str, Any]:
+        """What tells whether launches want other code than this."""
+        return {"row_numbers": list(self._begun().row_numbers)}
+
     def _described(self) -> dict[str, Any]:
         """What the launcher needs to know of the kernel, and users may ask."""
         lowered = self.lowered()
@@ -166,6 +186,7 @@ class CompiledKernelBase:
             "arena": asdict(lowered.arena),
             "run_unit": asdict(lowered.run_unit),
             "terms": asdict(lowered.terms),
+            "row_numbers": list(lowered.row_numbers),
             "barrier_lines": list(lowered.barrier_lines),
             "prints": PRINT_SYMBOL in lowered.text,
             "lanes": 1 if lowered.summary is None else lowered.summary.width,
@@ -187,14 +208,21 @@ class CompiledKernelBase:
     def lowered(self) -> LoweredKernel:
         """The kernel as LLVM text before the final pipeline; compiled again when the code was cached."""
         if self._lowered is None:
-            self._lowered, remarks = self._lower()
-            self._remarks = tuple(remarks)
+            started, self._started = self._begun(), None
+            self._lowered = started.finish()
+            self._remarks = (*self._remarks, *self._lowered.remarks)
         return self._lowered
+
+    def _begun(self) -> StartedKernel:
+        if self._started is None:
+            self._started, remarks = self._start()
+            self._remarks = tuple(remarks)
+        return self._started
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._stored.facts["remarks"], self._files())
+        return restore_remarks(self.facts["remarks"], self._files())
 
     def llvm(self) -> str:
         """Optimized LLVM IR for this machine."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -104,11 +104,18 @@ class CompileOptions(Struct, frozen=True):
 
 
 class Timings(Struct):
-    """Seconds spent in each part of a compilation; a part within another one counts for itself only."""
+    """Seconds spent in each part of a compilation; a part within another one counts for itself only.
+
+    Attributes
+    ----------
+    latest
+        When a part ended last, by `time.perf_counter`.
+    """
 
     frontend: float = 0.0
     passes: float = 0.0
     llvm: float = 0.0
+    latest: float = 0.0
 
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:
@@ -117,8 +124,8 @@ class Timings(Struct):
         try:
             yield
         finally:
-            within = self._all - before
-            setattr(self, part, getattr(self, part) + time.perf_counter() - start - within)
+            within, self.latest = self._all - before, time.perf_counter()
+            setattr(self, part, getattr(self, part) + self.latest - start - within)
 
     @property
     def _all(self) -> float:
@@ -126,6 +133,11 @@ class Timings(Struct):
 
     def as_dict(self) -> dict[str, float]:
         return {"frontend": self.frontend, "passes": self.passes, "llvm": self.llvm}
+
+
+def latest_timings(made: Iterable[Timings]) -> dict[str, float]:
+    """What the latest of some compilations took, as `Timings.as_dict`; zeros where nothing was compiled."""
+    return max(made, key=lambda t: t.latest, default=Timings()).as_dict()
 
 
 def checking() -> bool:

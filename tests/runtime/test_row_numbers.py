@@ -179,7 +179,7 @@ def test_the_remarks_say_it():
     (version,) = made._specializations.made.values()
     assert any("written out" in remark.message for remark in version.remarks)
     assert set(version.remarks) <= set(made.remarks)
-    assert version.options.known and not version.terms.row_numbers
+    assert version.options.known and not version.row_numbers
 
 
 def test_the_pass_may_be_left_out():
@@ -188,3 +188,92 @@ def test_the_pass_may_be_left_out():
     result = np.zeros(300, np.int32)
     function(points, centres, result)
     assert np.array_equal(result, wanted(points, centres)) and not function._versions
+
+
+class Forms:
+    """What is alike in kernels and loops."""
+
+    def __init__(self, form):
+        self.made = kernel() if form == "kernel" else weft.jit(nearest)
+        self.call = self.made[10, 32] if form == "kernel" else self.made
+        self.versions = self.made._specializations.made if form == "kernel" else self.made._versions
+
+    def run(self, length, count=300):
+        points, centres = problem(count, length)
+        result = np.zeros(count, np.int32)
+        self.call(points, centres, result)
+        assert np.array_equal(result, wanted(points, centres))
+
+    @property
+    def general(self):
+        (found,) = self.made.overloads.values()
+        return found
+
+    @property
+    def is_finished(self):
+        return self.general._lowered is not None
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_general_code_is_finished_when_it_is_wanted(form, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    forms = Forms(form)
+    forms.run(2)
+    forms.run(3)
+    assert not forms.is_finished and len(forms.versions) == 2
+    for length in (40, 40, 3, 40):
+        forms.run(length)
+    assert forms.is_finished and len(forms.versions) == 2
+    assert forms.general.timings.llvm > 0
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_remarks_are_those_of_general_code_too(form, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    forms = Forms(form)
+    forms.run(2)
+    remarks = forms.made.remarks
+    assert forms.is_finished
+    own = forms.general.remarks
+    assert set(own if form == "kernel" else own()) <= set(remarks)
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_what_is_compiled_for_a_signature_is_finished(form, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    forms = Forms(form)
+    made = forms.made.compile("float32[:, ::1], float32[:, ::1], int32[::1]")
+    assert made._lowered is not None and made.timings.llvm > 0
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_the_cache_knows_which_lengths_matter(form, monkeypatch, tmp_path):
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    Forms(form).run(2)
+    again = Forms(form)
+    again.run(2)
+    (version,) = again.versions.values()
+    assert again.general._started is None and version._started is None and not again.is_finished
+    assert not any(again.made.timings.values())
+    # Others want general code, which the cache gets, too.
+    again.run(40)
+    assert again.is_finished
+    last = Forms(form)
+    last.run(40)
+    last.run(2)
+    assert not last.is_finished and last.general._started is None
+    assert not any(last.made.timings.values())
+
+
+@pytest.mark.parametrize("form", ["kernel", "loop"])
+def test_timings_are_those_of_the_code_that_was_made_last(form, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    forms = Forms(form)
+    assert not any(forms.made.timings.values())
+    forms.run(2)
+    (version,) = forms.versions.values()
+    assert forms.made.timings == version.timings.as_dict() and all(forms.made.timings.values())
+    forms.run(40)
+    assert forms.made.timings == forms.general.timings.as_dict()
+    assert forms.made.timings != version.timings.as_dict()

@@ -15,7 +15,7 @@ from weft.frontend.python.types import KernelType
 from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
-from weft.passes.lower_kernel import LoweredKernel, lower_kernel
+from weft.passes.lower_kernel import LoweredKernel, StartedKernel, start_kernel
 from weft.runtime.array_memory import LONG
 from weft.target.machine import TargetSpec
 
@@ -31,14 +31,27 @@ def lower(
 
     Code is for the chosen machine, or for `spec`.
     """
+    started, remarks = start(function, types, options, timings, spec)
+    lowered = started.finish()
+    return lowered, (*remarks, *lowered.remarks)
+
+
+def start(
+    function: Callable[..., Any],
+    types: tuple[KernelType, ...],
+    options: CompileOptions,
+    timings: Timings,
+    spec: TargetSpec | None = None,
+) -> tuple[StartedKernel, tuple[Remark, ...]]:
+    """Take a kernel through front end and the first passes; with what the front end remarked."""
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
         _promise_small_arrays(result.kernel)
     warps = replace(options, warp=WARP_SIZE)
-    lowered = lower_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
-    lowered = replace(lowered, captured=result.captured)
-    return lowered, (*result.remarks, *lowered.remarks)
+    started = start_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
+    started.captured = result.captured
+    return started, tuple(result.remarks)
 
 
 def _promise_small_arrays(kernel: Function) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from weft.compiled_kernel import CompiledKernelBase, Lowered
+from weft.compiled_kernel import CompiledKernelBase, Started
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType, callees_of
 from weft.options import CompileOptions
@@ -69,10 +69,10 @@ class CompiledKernel(CompiledKernelBase):
     def _packer(self) -> ArgumentPacker:
         return packer_for(self.source.name, self.source.parameters, self.types)
 
-    def _lower(self) -> Lowered:
+    def _start(self) -> Started:
         # Importing the compiler takes longer than loading a kernel from the cache, which does without.
-        from weft.cuda.build import lower
+        from weft.cuda.build import start
 
-        lowered, remarks = lower(self.source.function, self.types, self.source.options, self.timings)
-        self.captured = lowered.captured
-        return lowered, remarks
+        started, remarks = start(self.source.function, self.types, self.source.options, self.timings)
+        self.captured = started.captured
+        return started, remarks

@@ -21,7 +21,7 @@ from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
-from weft.options import CompileOptions
+from weft.options import CompileOptions, latest_timings
 from weft.runtime.array_memory import has_large_array, have_common_bytes
 from weft.runtime.dispatch import Record
 from weft.runtime.launch_terms import Specializations
@@ -266,9 +266,12 @@ class Kernel(Portable, Configurable):
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds of the latest compilation in ``frontend``, ``passes`` and ``llvm``; zeros when cached."""
-        latest = next(reversed(self.overloads.values()), None)
-        return latest.timings.as_dict() if latest else {"frontend": 0.0, "passes": 0.0, "llvm": 0.0}
+        """Seconds of the latest compilation in ``frontend``, ``passes`` and ``llvm``; zeros when cached.
+
+        That may be of a specialization: for lengths of short rows, small work-groups, or arrays that overlap.
+        """
+        made = (*self.overloads.values(), *self._specializations.made.values())
+        return latest_timings(code.timings for code in made)
 
     @property
     def remarks(self) -> list[Remark]:

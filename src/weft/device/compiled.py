@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.compiled_kernel import CompiledKernelBase, Lowered
+from weft.compiled_kernel import CompiledKernelBase, Started
 from weft.device.origin import Origin
 from weft.options import CompileOptions
 from weft.runtime.arguments import ArgumentPacker
@@ -37,12 +37,11 @@ class CompiledKernel(CompiledKernelBase):
     def _packer(self) -> ArgumentPacker:
         return self.origin.packer()
 
-    def _lower(self) -> Lowered:
+    def _start(self) -> Started:
         # Importing the compiler takes longer than loading a kernel from the cache, which does without.
-        from weft.passes.lower_kernel import lower_kernel
+        from weft.passes.lower_kernel import start_kernel
 
         with self.timings.measure("frontend"):
             module = self.origin.module(self.options.small_arrays)
         symbol = self.origin.symbol
-        lowered = lower_kernel(module, symbol, self.options, TargetSpec.chosen(), self.timings)
-        return lowered, tuple(lowered.remarks)
+        return start_kernel(module, symbol, self.options, TargetSpec.chosen(), self.timings), ()

@@ -15,7 +15,7 @@ from weft.frontend.python.components import bound_extents, components, has_exten
 from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
 from weft.options import Timings
-from weft.passes.lower_function import LoweredFunction, lower_function
+from weft.passes.lower_function import LoweredFunction, StartedFunction, start_function
 from weft.passes.runner import Runner
 from weft.runtime.array_memory import LONG
 from weft.runtime.results import Description, describe_result
@@ -43,6 +43,20 @@ def lower(
 
     `runner` runs the passes, if there is one.
     """
+    started, results, remarks = start(function, types, declared, options, timings, runner)
+    lowered = started.finish()
+    return lowered, results, (*remarks, *lowered.remarks)
+
+
+def start(
+    function: FunctionType,
+    types: tuple[KernelType, ...],
+    declared: KernelType | None,
+    options: JitOptions,
+    timings: Timings,
+    runner: Runner | None = None,
+) -> tuple[StartedFunction, Results, tuple[Remark, ...]]:
+    """Take a function through front end and the first passes; with what the front end remarked."""
     with timings.measure("frontend"):
         made = compile_python(
             function, types, debug=options.debug, fastmath=options.fastmath, device=True, result=declared
@@ -52,11 +66,11 @@ def lower(
         bound_extents(made.kernel, LONG)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
-    lowered = lower_function(
+    started = start_function(
         made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, runner, arrays
     )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
-    return lowered, Results(result, errors, made.result), (*made.remarks, *lowered.remarks)
+    return started, Results(result, errors, made.result), tuple(made.remarks)
 
 
 def _array_parameters(param: ParamSpec) -> ArrayParameters | None:

@@ -40,7 +40,7 @@ from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.loops.build import Results
-    from weft.passes.lower_function import LoweredFunction
+    from weft.passes.lower_function import LoweredFunction, StartedFunction
 
 NO_BLOCKS: Sequence[Block] = ()
 _FRAME = struct.Struct("@2Q")
@@ -57,6 +57,9 @@ def _has_all_tests(options: JitOptions) -> bool:
 
 class CompiledFunction:
     """Machine code for one tuple of argument types.
+
+    Where lengths of short rows matter the code is made when it is wanted (`make_ready`): calls that have such rows run
+    code that knows their lengths. Other code is made at once.
 
     Attributes
     ----------
@@ -77,8 +80,9 @@ class CompiledFunction:
 
     __slots__ = (
         "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered",
-        "_memory", "_packer", "_parallel", "_read", "_remarks", "_results", "_slots", "_stored_remarks",
-        "_twins", "declared", "few_record", "function", "options", "record", "row_numbers", "timings", "types",
+        "_memory", "_packer", "_parallel", "_read", "_ready", "_remarks", "_results", "_slots", "_started",
+        "_stored", "_twins", "_whole", "declared", "few_record", "function", "options", "record",
+        "row_numbers", "timings", "types",
     )  # fmt: skip
 
     def __init__(
@@ -95,6 +99,10 @@ class CompiledFunction:
         self.timings = Timings()
         self._lane_count = LaneCount() if options.switches.count_lanes else None
         self._twins: dict[None, CompiledFunction] = {}
+        self._code: LoadedCode | None = None
+        self._ready: dict[None, bool] = {}
+        self._whole: dict[None, Mapping[str, Any]] = {}
+        self._started: StartedFunction | None = None
         self._lowered: LoweredFunction | None = None
         self._remarks: tuple[Remark, ...] = ()
         self._results: Results | None = None
@@ -111,17 +119,32 @@ class CompiledFunction:
         typed = types if declared is None else (*types, declared)
         door = "jit" if _has_all_tests(options) else "jit without integer sets"
         key = None if cache is None else code_key(door, function, typed, options, TargetSpec.chosen())
-        stored = StoredCode(
-            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text
-        )
-        # Code for a better machine than this one is only looked at.
-        self._code = stored.load() if is_runnable() else None
-        metadata = stored.facts
-        self._stored_remarks: list[list[Any]] = metadata["remarks"]
+        self._stored = StoredCode(
+            cache, key, self._described, self._emitted, self._symbols, lambda: self.lowered().text,
+            self._first_facts,
+        )  # fmt: skip
+        first = self._stored.first_facts
+        self.row_numbers = restored(first["row_numbers"])
+        self._extents: list[int] = first["extents"]
+        if not self.row_numbers:
+            self.make_ready()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the code is made, or loaded."""
+        return bool(self._ready)
+
+    def make_ready(self) -> None:
+        """Make the code, or load it; code for a better machine than this one is only looked at."""
+        made_once(self._ready, None, self._make)
+
+    def _make(self) -> bool:
+        function, types, options = self.function, self.types, self.options
+        self._code = self._stored.load() if is_runnable() else None
+        metadata = self._stored.facts
         self._parallel: bool = metadata["parallel"]
         self._heap: bool = metadata["heap"]
-        self.row_numbers = restored(metadata["row_numbers"])
-        self._extents: list[int] = metadata["extents"]
+        self._extents = metadata["extents"]
         files = files_of(function, *callees_of(types)) if metadata["errors"] else ()
         self._errors = [
             [kind, message, restore_file(file, files), *place]
@@ -140,6 +163,7 @@ class CompiledFunction:
             self.record = self.record_for(types)
             if self.row_numbers:
                 self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents])
+        return True
 
     def record_for(self, types: Sequence[KernelType]) -> Record | None:
         """What machine code calls it by with arguments of these types, which make the slots of its own.
@@ -176,6 +200,11 @@ class CompiledFunction:
         if all(slots[n] <= FEW for n in self._extents):
             return ()
         return numbers_of(self.row_numbers, slots)
+
+    def _first_facts(self) -> Facts:
+        """What tells whether calls want other code than this."""
+        numbers = list(self._begun().row_numbers)
+        return {"row_numbers": numbers, "extents": _slots_of_extents(self.types) if numbers else []}
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""
@@ -242,6 +271,7 @@ class CompiledFunction:
         """Run the function on packed slots; a result that leads into an array needs the arguments too."""
         if counts_lanes() and self._lane_count is None:
             return self._counting().run(slots, args)
+        self.make_ready()
         if self._parallel:
             prepare_pool()
         memory = self._memory()
@@ -299,16 +329,24 @@ class CompiledFunction:
     def lowered(self) -> LoweredFunction:
         """The function as LLVM text before the final pipeline; compiled again when the code was cached."""
         if self._lowered is None:
-            from weft.loops.build import lower
+            started, self._started = self._begun(), None
+            self._lowered = started.finish()
+            self._remarks = (*self._remarks, *self._lowered.remarks)
+        return self._lowered
 
-            self._lowered, self._results, self._remarks = lower(
+    def _begun(self) -> StartedFunction:
+        if self._started is None:
+            from weft.loops.build import start
+
+            self._started, self._results, self._remarks = start(
                 self.function, self.types, self.declared, self.options, self.timings
             )
-        return self._lowered
+        return self._started
 
     def remarks(self) -> tuple[Remark, ...]:
         """What was decided in compiling, be it long ago."""
-        return restore_remarks(self._stored_remarks, files_of(self.function, *callees_of(self.types)))
+        facts = made_once(self._whole, None, lambda: self._stored.facts)
+        return restore_remarks(facts["remarks"], files_of(self.function, *callees_of(self.types)))
 
     def llvm(self) -> str:
         from weft.loops.build import llvm

@@ -29,6 +29,7 @@ from weft.frontend.python.wording import described
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
+from weft.options import latest_timings
 from weft.runtime.array_memory import has_large_extent
 from weft.runtime.dispatch import calls, is_loaded, parameter_words
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
@@ -193,6 +194,7 @@ class JitFunction(Portable):
         self.options = options
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
+        self._general: dict[Types, CompiledFunction] = {}
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
         self._of_any_size: dict[Types, CompiledFunction] = {}
         code = function.__code__
@@ -205,23 +207,30 @@ class JitFunction(Portable):
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
         for signature in self.signatures:
-            self._compile(signature.args, signature.result)
+            self._made_ready(self._compile(signature.args, signature.result))
 
     @located
     def compile(self, signature: Any) -> CompiledFunction:
         """Compile for a signature: a `weft.types` signature, a tuple of types, or numba's notation as text."""
         parsed = parse_signature(signature)
-        return self._compile(parsed.args, parsed.result)
+        return self._made_ready(self._compile(parsed.args, parsed.result))
 
     def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
-        return made_once(
-            self.overloads,
-            types,
-            lambda: self._called(CompiledFunction(self.py_func, types, self.options, declared)),
-        )
+        def make() -> CompiledFunction:
+            made = CompiledFunction(self.py_func, types, self.options, declared)
+            return made if made.row_numbers else self._called(made)
+
+        return made_once(self.overloads, types, make)
+
+    def _made_ready(self, compiled: CompiledFunction) -> CompiledFunction:
+        """The compiled function, for calls that code for some lengths of rows does not serve."""
+        if compiled.row_numbers:
+            made_once(self._general, compiled.types, lambda: self._called(compiled))
+        return compiled
 
     def _called(self, made: CompiledFunction) -> CompiledFunction:
         """The compiled function, which machine code calls from now on if it can."""
+        made.make_ready()
         for record in (made.few_record, made.record):
             if record is not None and self._arity >= 0:
                 self._table = record.before(self._table)
@@ -242,7 +251,7 @@ class JitFunction(Portable):
         known = compiled.known_numbers(args)
         key = compiled.types, known
         if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
-            return compiled
+            return self._made_ready(compiled)
         options = replace(compiled.options, known=known)
         return made_once(
             self._versions,
@@ -327,10 +336,18 @@ class JitFunction(Portable):
         return tuple(bound.arguments.values())
 
     @property
+    def timings(self) -> dict[str, float]:
+        """Seconds of the latest compilation in ``frontend``, ``passes`` and ``llvm``; zeros when cached."""
+        return latest_timings(compiled.timings for compiled in self._made)
+
+    @property
     def remarks(self) -> list[Remark]:
         """What was decided about the parallel loops of each compiled signature."""
-        made = (*self.overloads.values(), *self._versions.values(), *self._of_any_size.values())
-        return [remark for compiled in made for remark in compiled.remarks()]
+        return [remark for compiled in self._made for remark in compiled.remarks()]
+
+    @property
+    def _made(self) -> tuple[CompiledFunction, ...]:
+        return (*self.overloads.values(), *self._versions.values(), *self._of_any_size.values())
 
     def report(self, signature: Any = None) -> Report:
         """What its loops become: memory forms, divergent branches, costs and why, in source lines.

@@ -126,6 +126,11 @@ class PassList:
     def __iter__(self) -> Iterator[Pass[Any]]:
         return iter(self.passes)
 
+    def split_behind(self, last: Pass[Any]) -> tuple[tuple[Pass[Any], ...], tuple[Pass[Any], ...]]:
+        """The passes up to `last`, and those behind it."""
+        at = self.passes.index(last) + 1
+        return self.passes[:at], self.passes[at:]
+
     def walk(self) -> Iterator[tuple[int, Pass[Any]]]:
         """All passes, those included that others run, with how deep they are nested."""
         yield from _walk(self.passes, 0)

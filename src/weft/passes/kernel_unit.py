@@ -205,9 +205,7 @@ class KernelUnit(Struct):
         apart = self.summary is not None and self.summary.replacement.arrays_apart
         apart = apart or self.updated.arrays_apart
         rows, columns = self.box or (0, 0)
-        return LaunchTerms(
-            width, done.row_multiple, self.box_width, warp or 1, apart, self.row_numbers, rows, columns
-        )
+        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, rows, columns)
 
     @property
     def facts(self) -> FunctionFacts:

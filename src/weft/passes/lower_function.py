@@ -1,4 +1,7 @@
-"""From the P-LLVM of a Python function with parallel loops to LLVM text."""
+"""From the P-LLVM of a Python function with parallel loops to LLVM text.
+
+In two parts, as kernels are compiled (`weft.passes.lower_kernel`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from weft.jit_options import JitOptions
 from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
 from weft.passes.runner import Runner
-from weft.passes.stages import Stage, log_of
+from weft.passes.short_rows import SHORT_ROWS
+from weft.passes.stages import Stage, StageLog, log_of
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
@@ -82,6 +86,78 @@ class LoweredFunction(Struct):
         return of_libraries(self.math)
 
 
+_ROWS, _CODE = LOOPS.split_behind(SHORT_ROWS)
+
+
+class StartedFunction(Struct):
+    """A function of which it is known which lengths of short rows matter.
+
+    Parameters
+    ----------
+    unit, log
+        The function, and its stages so far.
+    """
+
+    unit: JitUnit
+    log: StageLog
+
+    @property
+    def row_numbers(self) -> tuple[tuple[int, int], ...]:
+        """The parameters that short rows may have their lengths from, and up to which ones."""
+        return self.unit.row_numbers
+
+    def finish(self) -> LoweredFunction:
+        """Run the other passes, once.
+
+        Raises
+        ------
+        UnsupportedError, CompileError, VerifyError
+            As `lower_function` does.
+        """
+        unit, isa = self.unit, self.unit.isa
+        with unit.timings.measure("passes"):
+            unit.runner.run(_CODE, unit)
+            text = with_definitions(write_module(unit.module, plain=True), isa)
+            text = with_masked_loops(text, isa)
+            text = with_lone_loads(with_short_fills(text, isa), isa)
+        summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
+        summaries += unit.called.values()
+        made = {f.name for summary in summaries for f in summary.functions}
+        scalar = [f for f in unit.module.definitions() if f.name not in made]
+        return LoweredFunction(
+            text, unit.name, bool(unit.loops), uses_heap(unit.module), unit.timings, unit.interface, unit.math,
+            unit.remarks, unit.weighed, self.log.stages, summaries, scalar, unit.pipeline, unit.row_numbers,
+        )  # fmt: skip
+
+
+def start_function(
+    module: Module,
+    name: str,
+    interface: SlotInterface,
+    options: JitOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+    runner: Runner | None = None,
+    arrays: tuple[ArrayParameters, ...] = (),
+) -> StartedFunction:
+    """Run the passes for functions up to those that look for short rows; otherwise as `lower_function`."""
+    timings = timings or Timings()
+    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
+    function = module.functions[name]
+    function.attributes = (*function.attributes, f'"{WRITABLE_ATTRIBUTE}"')
+    boscc = Boscc(BosccMode(options.boscc), spec.isa)
+    approximates = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
+    unit = JitUnit(
+        module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
+        timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
+        exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays, known=options.known,
+    )  # fmt: skip
+    log = log_of(unit, runner)
+    with timings.measure("passes"):
+        runner.run(_ROWS, unit)
+    return StartedFunction(unit, log)
+
+
 def lower_function(
     module: Module,
     name: str,
@@ -103,28 +179,4 @@ def lower_function(
     CompileError, VerifyError
         A pass produced an invalid program, which is an error in weft.
     """
-    timings = timings or Timings()
-    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
-    function = module.functions[name]
-    function.attributes = (*function.attributes, f'"{WRITABLE_ATTRIBUTE}"')
-    boscc = Boscc(BosccMode(options.boscc), spec.isa)
-    approximates = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
-    unit = JitUnit(
-        module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
-        timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
-        exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays, known=options.known,
-    )  # fmt: skip
-    log = log_of(unit, runner)
-    with timings.measure("passes"):
-        runner.run(LOOPS, unit)
-        text = with_definitions(write_module(unit.module, plain=True), spec.isa)
-        text = with_masked_loops(text, spec.isa)
-        text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
-    summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
-    summaries += unit.called.values()
-    made = {f.name for summary in summaries for f in summary.functions}
-    scalar = [f for f in unit.module.definitions() if f.name not in made]
-    return LoweredFunction(
-        text, unit.name, bool(unit.loops), uses_heap(unit.module), timings, interface, unit.math, unit.remarks,
-        unit.weighed, log.stages, summaries, scalar, unit.pipeline, unit.row_numbers,
-    )  # fmt: skip
+    return start_function(module, name, interface, options, spec, timings, runner, arrays).finish()

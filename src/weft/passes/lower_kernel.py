@@ -1,4 +1,8 @@
-"""From the P-LLVM of a kernel to LLVM text, and on to code."""
+"""From the P-LLVM of a kernel to LLVM text, and on to code.
+
+That is done in two parts. Behind the first it is known which lengths of short rows matter (`weft.passes.short_rows`):
+launches that have such rows run code that knows them, and the second part is left out where no others come.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.runner import Runner
-from weft.passes.stages import Form, Runnable, Stage, log_of
+from weft.passes.short_rows import SHORT_ROWS
+from weft.passes.stages import Form, Runnable, Stage, StageLog, log_of
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
@@ -65,6 +70,8 @@ class LoweredKernel(Struct):
         The arrays whose memory the code has the addresses of.
     pipeline
         What of LLVM follows: with its vectorizers where threads run one after the other, which may run loops in SIMD.
+    row_numbers
+        The parameters that short rows may have their lengths from, and up to which ones.
     """
 
     text: str
@@ -83,6 +90,7 @@ class LoweredKernel(Struct):
     dimension: int | None = 0
     captured: tuple[Any, ...] = ()
     pipeline: Pipeline = FINAL
+    row_numbers: tuple[tuple[int, int], ...] = ()
 
     @property
     def library_math(self) -> dict[str, MathSymbol]:
@@ -93,6 +101,75 @@ class LoweredKernel(Struct):
     def summaries(self) -> list[VectorizationSummary]:
         """What vectorization did, to the kernel first."""
         return [] if self.summary is None else [self.summary, *self.called]
+
+
+_ROWS, _CODE = KERNELS.split_behind(SHORT_ROWS)
+
+
+class StartedKernel(Struct):
+    """A kernel of which it is known which lengths of short rows matter.
+
+    Parameters
+    ----------
+    unit, log
+        The kernel, and its stages so far.
+    captured
+        The arrays whose memory the code has the addresses of.
+    """
+
+    unit: KernelUnit
+    log: StageLog
+    captured: tuple[Any, ...] = ()
+
+    @property
+    def row_numbers(self) -> tuple[tuple[int, int], ...]:
+        """The parameters that short rows may have their lengths from, and up to which ones."""
+        return self.unit.row_numbers
+
+    def finish(self) -> LoweredKernel:
+        """Run the other passes, once.
+
+        Raises
+        ------
+        UnsupportedError, CompileError, VerifyError
+            As `lower_kernel` does.
+        """
+        unit, spec, log = self.unit, self.unit.spec, self.log
+        with unit.timings.measure("passes"):
+            unit.runner.run(_CODE, unit)
+            text = with_definitions(write_module(unit.module, plain=True), spec.isa)
+            text = with_masked_loops(text, spec.isa)
+            text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
+        program = unit.done
+        return LoweredKernel(
+            text, unit.entry, unit.arena, program.lines, unit.timings, unit.math, unit.remarks, log.stages,
+            program.run_unit, unit.terms, unit.summary, unit.called,
+            [] if unit.summary is not None else list(unit.module.definitions()),
+            None if unit.order.linear else unit.order.dimension, self.captured,
+            WHOLE if unit.summary is None and unit.order.obstacle is None else FINAL, self.row_numbers,
+        )  # fmt: skip
+
+
+def start_kernel(
+    module: Module,
+    kernel_name: str,
+    options: CompileOptions,
+    spec: TargetSpec,
+    timings: Timings | None = None,
+    runner: Runner | None = None,
+) -> StartedKernel:
+    """Run the passes for kernels up to those that look for short rows; otherwise as `lower_kernel`."""
+    timings = timings or Timings()
+    kernel = module.functions[kernel_name]
+    promised = (WRITABLE_ATTRIBUTE, *((ARRAYS_APART_ATTRIBUTE,) if options.arrays_apart else ()))
+    kernel.attributes = (*kernel.attributes, *(f'"{name}"' for name in promised))
+    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
+    unit = KernelUnit(module, kernel_name, options, spec, runner, timings=timings)
+    unit.runnables = [Runnable(kernel_name, Form.GRID)]
+    log = log_of(unit, runner)
+    with timings.measure("passes"):
+        runner.run(_ROWS, unit)
+    return StartedKernel(unit, log)
 
 
 def lower_kernel(
@@ -112,27 +189,7 @@ def lower_kernel(
     CompileError, VerifyError
         A pass produced an invalid program, which is an error in weft.
     """
-    timings = timings or Timings()
-    kernel = module.functions[kernel_name]
-    promised = (WRITABLE_ATTRIBUTE, *((ARRAYS_APART_ATTRIBUTE,) if options.arrays_apart else ()))
-    kernel.attributes = (*kernel.attributes, *(f'"{name}"' for name in promised))
-    runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
-    unit = KernelUnit(module, kernel_name, options, spec, runner, timings=timings)
-    unit.runnables = [Runnable(kernel_name, Form.GRID)]
-    log = log_of(unit, runner)
-    with timings.measure("passes"):
-        runner.run(KERNELS, unit)
-        text = with_definitions(write_module(unit.module, plain=True), spec.isa)
-        text = with_masked_loops(text, spec.isa)
-        text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
-    program = unit.done
-    return LoweredKernel(
-        text, unit.entry, unit.arena, program.lines, timings, unit.math, unit.remarks, log.stages,
-        program.run_unit, unit.terms, unit.summary, unit.called,
-        [] if unit.summary is not None else list(unit.module.definitions()),
-        None if unit.order.linear else unit.order.dimension,
-        pipeline=WHOLE if unit.summary is None and unit.order.obstacle is None else FINAL,
-    )  # fmt: skip
+    return start_kernel(module, kernel_name, options, spec, timings, runner).finish()
 
 
 def emit_kernel(lowered: LoweredKernel, spec: TargetSpec) -> bytes:

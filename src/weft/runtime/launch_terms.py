@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from weft.brush import Brush
 from weft.options import CompileOptions
-from weft.runtime.row_numbers import FEW, MOST_VERSIONS, Known, numbers_of
+from weft.runtime.row_numbers import FEW, MOST_VERSIONS, Known, RowNumbers, numbers_of
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import counts_lanes
 from weft.target.once import made_once
@@ -41,8 +41,6 @@ class LaunchTerms(Struct, frozen=True):
         It is for launches in which no two arrays overlap; there is a specialization for the others.
     warp
         Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
-    row_numbers
-        The parameters that rows have their lengths from, and up to which there are specializations.
     """
 
     barrier_width: int = 0
@@ -50,7 +48,6 @@ class LaunchTerms(Struct, frozen=True):
     box_width: int = 0
     warp: int = 1
     arrays_apart: bool = False
-    row_numbers: tuple[tuple[int, int], ...] = ()
     box_rows: int = 0
     box_columns: int = 0
 
@@ -114,8 +111,13 @@ class Specialized(Protocol):
         ...
 
     @property
+    def row_numbers(self) -> RowNumbers:
+        """The parameters that rows have their lengths from, and up to which there are specializations."""
+        ...
+
+    @property
     def terms(self) -> LaunchTerms:
-        """For which launches it is."""
+        """For which launches it is; that takes compiling it."""
         ...
 
 
@@ -158,8 +160,8 @@ class Specializations(Generic[SpecializedT]):
         slots
             Its slots, as far as there are parameters, where they are known.
         """
-        if slots is not None and code.terms.row_numbers and shape.group_threads * shape.groups > FEW:
-            code = self.knowing(code, numbers_of(code.terms.row_numbers, slots()))
+        if slots is not None and code.row_numbers and shape.group_threads * shape.groups > FEW:
+            code = self.knowing(code, numbers_of(code.row_numbers, slots()))
         if large or not code.terms.serves(shape.block):
             if large:
                 code = self._specialized(code, replace(code.options, small_arrays=False))

@@ -40,6 +40,8 @@ class StoredCode:
         code is to be made again.
     text
         The module that the code is made of, to find where it calls what nobody defines.
+    start
+        Says what `first_facts` are, and compiles no more than that takes; everything by default.
 
     Attributes
     ----------
@@ -47,7 +49,17 @@ class StoredCode:
         Whether the code is from the cache.
     """
 
-    __slots__ = ("_cache", "_describe", "_emit", "_entry", "_key", "_symbols", "_text", "from_cache")
+    __slots__ = (
+        "_cache",
+        "_describe",
+        "_emit",
+        "_entry",
+        "_key",
+        "_start",
+        "_symbols",
+        "_text",
+        "from_cache",
+    )
 
     def __init__(
         self,
@@ -57,6 +69,7 @@ class StoredCode:
         emit: Callable[[], bytes],
         symbols: Callable[[Mapping[str, Any]], dict[str, int] | None],
         text: Callable[[], str],
+        start: Callable[[], Facts] | None = None,
     ) -> None:
         self._cache = cache if key is not None else None
         self._key = key or ""
@@ -64,15 +77,28 @@ class StoredCode:
         self._emit = emit
         self._symbols = symbols
         self._text = text
+        self._start = start or describe
         self._entry = self._cache.get(self._key) if self._cache is not None else None
         self.from_cache = self._entry is not None and bool(self._entry.code)
 
     @property
-    def facts(self) -> Mapping[str, Any]:
-        """What is known of the code; without making it, as it may not be wanted."""
+    def first_facts(self) -> Mapping[str, Any]:
+        """What is known of the code soon, and says whether it is wanted; or more."""
         if self._entry is None:
             with self._only_maker():
                 if self._entry is None:
+                    self._entry = CacheEntry(b"", self._start())
+                    if any(self._entry.metadata.values()):
+                        self._keep(self._entry)
+        assert self._entry is not None
+        return self._entry.metadata
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is known of the code; without making it, as it may not be wanted."""
+        if not _is_whole(self._entry):
+            with self._only_maker():
+                if not _is_whole(self._entry):
                     self._keep(CacheEntry(b"", self._describe()))
         assert self._entry is not None
         return self._entry.metadata
@@ -124,7 +150,7 @@ class StoredCode:
             return
         with self._cache.making(self._key):
             known = self._cache.get(self._key)
-            if known is not None and (known.code or self._entry is None):
+            if known is not None and (known.code or not _is_whole(self._entry)):
                 self._entry, self.from_cache = known, bool(known.code)
             yield
 
@@ -150,6 +176,11 @@ class StoredCode:
         code = load_object(entry.code, [entry.metadata["entry"]], symbols)
         interrupts().cover(code)
         return code
+
+
+def _is_whole(entry: CacheEntry | None) -> bool:
+    """Whether all is known of the code that has to be known to use it."""
+    return entry is not None and "entry" in entry.metadata
 
 
 def _told(kind: str, entry: CacheEntry, start: float) -> None:

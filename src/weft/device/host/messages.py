@@ -71,7 +71,7 @@ def code_answer(code: CompiledKernel, block: tuple[int, int, int]) -> Answer:
     arena = ArenaNeeds(**facts["arena"])
     lanes = (*arena.lanes, 1, 1, 1)[:3]
     chunk = RunUnit(**facts["run_unit"]).groups(block)
-    lengths = code.terms.row_numbers
+    lengths = code.row_numbers
     made = Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
     return made.add(len(lengths), *(n for pair in lengths for n in pair))
 
