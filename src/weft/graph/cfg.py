@@ -26,7 +26,7 @@ class CFG:
         A name per block, for people; by default its number.
     """
 
-    __slots__ = ("labels", "preds", "succs")
+    __slots__ = ("dominators", "labels", "loops", "post_dominators", "preds", "succs")
 
     def __init__(self, succs: Iterable[Iterable[int]], labels: Sequence[str] | None = None) -> None:
         self.succs: tuple[tuple[int, ...], ...] = tuple(tuple(targets) for targets in succs)
@@ -36,6 +36,10 @@ class CFG:
                 preds[target].append(block)
         self.preds: tuple[tuple[int, ...], ...] = tuple(tuple(sources) for sources in preds)
         self.labels: tuple[str, ...] = tuple(labels) if labels else tuple(map(str, range(len(self.succs))))
+        # What `weft.graph.loops` and `weft.graph.dominators` have found, once they were asked.
+        self.loops: object = None
+        self.dominators: object = None
+        self.post_dominators: object = None
 
     @classmethod
     def parse(cls, text: str) -> CFG:

@@ -98,11 +98,19 @@ class DominatorTree:
 
 def dominator_tree(cfg: CFG) -> DominatorTree:
     """Dominators of each block that the entry reaches."""
-    return _tree(cfg.succs, cfg.preds, 0)
+    if not isinstance(cfg.dominators, DominatorTree):
+        cfg.dominators = _tree(cfg.succs, cfg.preds, 0)
+    return cfg.dominators
 
 
 def post_dominator_tree(cfg: CFG) -> DominatorTree:
     """Post-dominators over the virtual exit described above; blocks the entry does not reach are left out."""
+    if not isinstance(cfg.post_dominators, DominatorTree):
+        cfg.post_dominators = _post_dominators(cfg)
+    return cfg.post_dominators
+
+
+def _post_dominators(cfg: CFG) -> DominatorTree:
     exit_node = len(cfg)
     ends = _virtual_exit_preds(cfg)
     live = reachable(cfg.succs) if cfg.succs else bytearray()

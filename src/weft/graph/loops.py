@@ -159,7 +159,14 @@ class LoopForest:
 
 
 def loop_forest(cfg: CFG) -> LoopForest:
-    """Find all loops: components of the whole graph, then of each loop without the edges to its entries."""
+    """All loops of a graph, which are looked for once."""
+    if not isinstance(cfg.loops, LoopForest):
+        cfg.loops = _find_loops(cfg)
+    return cfg.loops
+
+
+def _find_loops(cfg: CFG) -> LoopForest:
+    """Find the loops: components of the whole graph, then of each loop without the edges to its entries."""
     if not cfg.succs:
         return LoopForest(0, [])
     order = reverse_postorder(cfg.succs)

@@ -23,8 +23,20 @@ class CFGView(Struct, frozen=True):
 
 
 def cfg_of(function: Function) -> CFGView:
-    """The control-flow graph of a definition; the entry is node 0, parallel edges stay parallel."""
+    """The control-flow graph of a definition; the entry is node 0, parallel edges stay parallel.
+
+    It is the snapshot that was taken last, with what is known of its graph, while that is as the function is.
+    """
     blocks = tuple(function.blocks)
-    index = {block: i for i, block in enumerate(blocks)}
-    succs = [[index[s] for s in b.terminator.successors] if b.is_terminated else [] for b in blocks]
-    return CFGView(CFG(succs, [b.name or str(i) for i, b in enumerate(blocks)]), blocks, index)
+    known = function.view if isinstance(function.view, CFGView) and function.view.blocks == blocks else None
+    index = known.index if known is not None else {block: i for i, block in enumerate(blocks)}
+    succs: list[tuple[int, ...]] = []
+    for block in blocks:
+        last = block.instructions[-1] if block.instructions else None
+        targets = last.blocks if last is not None and last.is_terminator else ()
+        succs.append(tuple([index[target] for target in targets]))
+    labels = [block.name or str(i) for i, block in enumerate(blocks)]
+    if known is not None and known.cfg.succs == tuple(succs) and known.cfg.labels == tuple(labels):
+        return known
+    function.view = view = CFGView(CFG(succs, labels), blocks, index)
+    return view

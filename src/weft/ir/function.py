@@ -94,7 +94,7 @@ class Function(GlobalValue):
 
     __slots__ = (
         "args", "attributes", "blocks", "calling_convention", "fn_type", "gc", "module", "personality",
-        "return_attributes",
+        "return_attributes", "view",
     )  # fmt: skip
 
     is_function = True
@@ -111,6 +111,8 @@ class Function(GlobalValue):
         self.gc = ""
         self.personality: Value | None = None
         self.module: Module | None = None
+        # Of `weft.ir.cfg_view.cfg_of`.
+        self.view: object = None
 
     def __repr__(self) -> str:
         return f"<Function @{self.name}>"

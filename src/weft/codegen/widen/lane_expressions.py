@@ -15,6 +15,7 @@ sign is what they share, without a sign, and what each adds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import mul
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -158,9 +159,10 @@ class LaneExpressions:
         narrow = isinstance(value.type, IntType) and value.type.bits < self._bits
         if narrow and any(strides) and (self._everywhere or shape.nsw < ACTIVE):
             return None
+        offset = sum(map(mul, strides, self._places[lane]))
         if isinstance(value.type, IntType) and shape.known_bits >= value.type.bits:
-            return Expression(to_signed(shape.residue, value.type.bits) + w.lanes.offsets(strides)[lane])
-        return Expression(w.lanes.offsets(strides)[lane], (((self._symbol(value),), 1),))
+            return Expression(to_signed(shape.residue, value.type.bits) + offset)
+        return Expression(offset, (((self._symbol(value),), 1),))
 
     def _symbol(self, value: Value | WrappedSum, shift: int = 0) -> Symbol:
         if (value, shift) not in self._symbols:

@@ -50,7 +50,7 @@ class LaneSpace(Struct, frozen=True):
 
     def coordinate(self, lane: int, dimension: int) -> int:
         """Where a lane stands along a dimension."""
-        return lane // self.steps[dimension] % self.extents[dimension]
+        return lane // prod(self.extents[:dimension]) % self.extents[dimension]
 
     def at_origin(self, lane: int, dimensions: Sequence[int]) -> int:
         """The lane at coordinate 0 of the dimensions, and where `lane` is along the others."""
@@ -58,13 +58,9 @@ class LaneSpace(Struct, frozen=True):
 
     def offsets(self, strides: Sequence[int]) -> list[int]:
         """The distance of each lane's value from lane 0's, for a value with the strides."""
-        result: list[int] = []
-        for lane in range(self.width):
-            rest, total = lane, 0
-            for extent, stride in zip(self.extents, strides, strict=True):
-                total += stride * (rest % extent)
-                rest //= extent
-            result.append(total)
+        result = [0]
+        for extent, stride in zip(self.extents, strides, strict=True):
+            result = [stride * at + before for at in range(extent) for before in result]
         return result
 
     def vector(self, type: Type) -> VectorType:

@@ -179,7 +179,7 @@ def _moved(w: Widening, value: Value, lane: int) -> Value:
     if w.is_uniform(value):
         return scalar
     strides = [s for s in w.divergence.shape(value).strides if isinstance(s, int)]
-    offset = w.lanes.offsets(strides)[lane]
+    offset = sum(s * w.lanes.coordinate(lane, d) for d, s in enumerate(strides))
     if not offset:
         return scalar
     if isinstance(scalar.type, PointerType):
