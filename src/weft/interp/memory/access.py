@@ -52,7 +52,7 @@ def only_place(frame: Frame, pointer: Lanes, size: int, align: int) -> tuple[Mem
     address = addresses.item()
     if align > 1 and address & (align - 1):
         return None
-    target = machine.image.memory.find(address)
+    target = machine.image.memory.before(address)
     if target is None:
         return None
     offset = address - target.base

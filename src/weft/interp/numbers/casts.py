@@ -136,6 +136,9 @@ def scalar_cast(op: str, source: Type, target: Type) -> tuple[Cast, CastCheck | 
     """The cast of element types as a function on data, and the condition under which it gives poison."""
     if isinstance(source, IntType) and isinstance(target, IntType):
         n, m = source.bits, target.bits
+        if op == "sext" and width(n).is_exact and width(m).is_exact:
+            signed, wide, unsigned = (np.dtype(f"{k}{b // 8}") for k, b in (("i", n), ("i", m), ("u", m)))
+            return (lambda a: a.view(signed).astype(wide).view(unsigned)), None
         if op == "sext":
             return (lambda a: _sign_extend(n, m, a)), None
         return (lambda a: resize(n, m, a)), None

@@ -15,12 +15,13 @@ from weft.ir.layout import DataLayout
 from weft.ir.types import FloatType, IntType, PointerType, StructType, Type, VectorType
 
 
-class Leaf(Struct, frozen=True):
+class Leaf(Struct, frozen=True, eq=False):
     """A scalar or vector in memory.
 
     `unit` is the dtype of one memory element and `count` how many of them follow each other (0: a scalar);
     `unit` is None when elements are not bytes wide by a power of two, and then `bits` bits of `size` bytes
-    are decoded one by one.
+    are decoded one by one. Integers that do not fill their unit are cut down by `mask`, unless they are ``i1``
+    (`is_bool`).
     """
 
     type: Type
@@ -28,6 +29,8 @@ class Leaf(Struct, frozen=True):
     unit: np.dtype | None
     count: int
     bits: int
+    is_bool: bool = False
+    mask: Array | None = None
 
     def read(self, source: MemoryObject, offsets: Array) -> tuple[Array, Flags]:
         """The values at byte `offsets` (uint64), all in bounds."""
@@ -38,12 +41,13 @@ class Leaf(Struct, frozen=True):
         flags = None
         if source.state is not None:
             flags = self._flags_of_units(source.state, offsets)
-        bits = getattr(self.type.scalar, "bits", 64)
-        if bits == 1:
-            data = (data & np.uint8(1)).view(np.bool_)
-        elif bits < self.unit.itemsize * 8:
-            data = data & width(bits).constant((1 << bits) - 1)
-        return data, flags
+        return self._cut_down(data), flags
+
+    def _cut_down(self, data: Array) -> Array:
+        """Units with no more bits than the type has."""
+        if self.is_bool:
+            return (data & np.uint8(1)).view(np.bool_)
+        return data if self.mask is None else data & self.mask
 
     def write(self, target: MemoryObject, offsets: Array, data: Array, flags: Flags) -> None:
         """Store values, one per offset; of several at one offset the last stays."""
@@ -65,11 +69,8 @@ class Leaf(Struct, frozen=True):
         if rest or (state is not None and state[offset : offset + self.size].tobytes().strip(b"\0")):
             return None
         data = source.view(self.unit)[start : start + (self.count or 1)].copy()
-        bits = getattr(self.type.scalar, "bits", 64)
-        if bits == 1:
-            data = (data & np.uint8(1)).view(np.bool_)
-        elif bits < self.unit.itemsize * 8:
-            data = data & width(bits).constant((1 << bits) - 1)
+        if self.mask is not None or self.is_bool:
+            data = self._cut_down(data)
         return data[None, :] if self.count else data
 
     def write_defined(self, target: MemoryObject, offset: int, data: Array) -> bool:
@@ -228,7 +229,9 @@ def leaf(type: Type, layout: DataLayout) -> Leaf:
         unit = None
         if whole_bytes:
             unit = np.dtype(f"u{(scalar.bits + 7) // 8}")
-    return Leaf(type, size, unit, count, bits)
+    own = scalar.bits if isinstance(scalar, IntType) else 0
+    mask = width(own).constant((1 << own) - 1) if unit is not None and 1 < own < 8 * unit.itemsize else None
+    return Leaf(type, size, unit, count, bits, own == 1, mask)
 
 
 @cache

@@ -7,7 +7,7 @@ the interpreter, through a loop around the call that LLVM compiles once per func
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -45,16 +45,23 @@ SIGNATURES = _signatures()
 def call(symbol: str) -> Callable[..., Array]:
     """The library function `symbol` on arrays that broadcast against each other."""
     result, _, params = SIGNATURES[symbol].partition(":")
+    types = tuple(np.dtype(_DTYPES[p]) for p in params)
+    dtype = np.dtype(_DTYPES[result])
 
     def apply(*operands: Array) -> Array:
         loop, _ = _compiled(symbol)
-        shape = np.broadcast_shapes(*(o.shape for o in operands))
-        inputs = [
-            np.ascontiguousarray(np.broadcast_to(o, shape), dtype=_DTYPES[p])
-            for o, p in zip(operands, params, strict=True)
-        ]
-        output = np.empty(shape, _DTYPES[result])
-        loop(output.size, output.ctypes.data, *(a.ctypes.data for a in inputs))
+        shape = operands[0].shape
+        inputs: Sequence[Array] = operands
+        for operand, type in zip(operands, types, strict=True):
+            if operand.shape != shape or operand.dtype != type or not operand.flags.c_contiguous:
+                shape = np.broadcast_shapes(*(o.shape for o in operands))
+                inputs = [
+                    np.ascontiguousarray(np.broadcast_to(o, shape), dtype=t)
+                    for o, t in zip(operands, types, strict=True)
+                ]
+                break
+        output = np.empty(shape, dtype)
+        loop(output.size, output.ctypes.data, *[a.ctypes.data for a in inputs])
         return output
 
     return apply
