@@ -1,5 +1,7 @@
 """What a log of stages looks at: every program's structure, and each function that a pass has changed."""
 
+from itertools import pairwise
+
 import pytest
 
 from weft.errors import VerifyError
@@ -19,6 +21,9 @@ define i32 @other(i32 %x) {
   ret i32 %y
 }
 """
+
+
+STEPS = 12
 
 
 class Unit:
@@ -53,3 +58,18 @@ def test_structure_is_looked_at_where_the_text_is_the_same() -> None:
     function.entry.instructions[0].users.clear()
     with pytest.raises(VerifyError, match="use list"):
         log.keep("use lists")
+
+
+def test_of_some_programs_one_is_verified_and_none_stays_wrong() -> None:
+    log = StageLog(unit := Unit(), every=3)
+    log.keep("front end")
+    addition = unit.module.functions["other"].entry.instructions[0]
+    found = []
+    for step in range(STEPS):
+        addition.type = I64
+        try:
+            log.keep("wrong type")
+        except VerifyError:
+            found.append(step)
+        addition.type = I32
+    assert len(found) == STEPS // 3 and {b - a for a, b in pairwise(found)} == {3}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, Protocol
+from zlib import crc32
 
 from msgspec import Struct, field
 
@@ -16,10 +17,13 @@ from weft.ir import Module
 from weft.ir.reachable import functions_of, written_name
 from weft.ir.verifier import verify_structure, verify_within
 from weft.ir.writer import write_module
-from weft.options import checking
+from weft.options import check_step, checking
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner, Watcher
 from weft.transform.groups.merge_groups import GroupMerge
+
+VERIFIED = 3
+"""Of so many programs one is verified where not all of them are run; LLVM verifies the last one in any case."""
 
 
 class Form(Enum):
@@ -176,13 +180,17 @@ class StageLog(Struct):
     ----------
     unit
         Says how its program is run. The passes that the log is told of may be on parts of it.
+    every
+        Of how many programs one is verified, other ones for each first program, which is verified itself.
     stages
         What has been kept.
     """
 
     unit: Staged
+    every: int = 1
     stages: list[Stage] = field(default_factory=list)
     _functions: dict[str, str] = field(default_factory=dict)
+    _until: int = 0
 
     def __call__(self, done: Pass[Any], unit: Any) -> None:
         """Keep the program.
@@ -195,16 +203,29 @@ class StageLog(Struct):
         self.keep(done.name)
 
     def keep(self, name: str) -> None:
-        """Verify and keep the program as it is behind `name`."""
+        """Verify, where that is due, and keep the program as it is behind `name`."""
         module = self.unit.module
-        verify_structure(module)
-        text = write_module(module)
-        before, self._functions = self._functions, functions_of(text)
-        written = [(f, written_name(f.name)) for f in module.definitions()]
-        verify_within(f for f, n in written if self._functions[n] != before.get(n))
+        if self._until:
+            self._until -= 1
+            text = write_module(module)
+        else:
+            self._until = self.every - 1
+            text = self._verified(module)
         stage = self.unit.stage(name, text)
         if stage is not None:
             self.stages.append(stage)
+
+    def _verified(self, module: Module) -> str:
+        """The module's text; of functions, those that have changed are looked at within."""
+        verify_structure(module)
+        text = write_module(module)
+        before, now = self._functions, functions_of(text)
+        written = [(f, written_name(f.name)) for f in module.definitions()]
+        verify_within(f for f, n in written if now[n] != before.get(n))
+        self._functions = now
+        if not before:
+            self._until = crc32(text.encode()) % self.every
+        return text
 
 
 def log_of(unit: Staged, runner: Runner, *, check: bool | None = None) -> StageLog:
@@ -215,7 +236,7 @@ def log_of(unit: Staged, runner: Runner, *, check: bool | None = None) -> StageL
     check
         Whether they are; by default as ``WEFT_CHECK`` says. Otherwise the log stays empty.
     """
-    log = StageLog(unit)
+    log = StageLog(unit, VERIFIED if check_step() > 1 else 1)
     if checking() if check is None else check:
         runner.watchers = (log, *runner.watchers)
         log.keep("front end")
