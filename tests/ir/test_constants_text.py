@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.diag.errors import IRSyntaxError
 from weft.ir import (
     ConstAggregate,
     Constant,
@@ -211,3 +212,22 @@ def test_infinity_and_nan_are_bit_patterns() -> None:
     assert format_float("double", ConstFloat.of(F64, math.inf).bits) == "0x7FF0000000000000"
     assert format_float("half", ConstFloat.of(F16, -math.inf).bits) == "0xHFC00"
     assert format_float("bfloat", ConstFloat.of(BF16, 1.0).bits) == "0xR3F80"
+
+
+@pytest.mark.parametrize(
+    "text", ["<i32 1, i32 2, i32 1>", "<i32 1, i32 2>", "<i32 1, i32 2, i32 1, i32 2>", "<i32 1, i8 2, i32 1>",
+             "<i32 1, i32 2, i32 1,>", "<i32 1, i32 2, i32 1", "<i32 1, i32 2, i32 poison>"],
+)  # fmt: skip
+def test_numbers_that_were_read_before_are_read_as_the_first_were(text: str) -> None:
+    first, again = f"@a = global <3 x i32> {text}", "@n = global [2 x i32] [i32 1, i32 2]\n"
+    found = []
+    # Behind the second line all numbers are known.
+    for source in (first, again + first):
+        try:
+            value = read_module(source + "\n").globals["a"].initializer
+            assert isinstance(value, ConstAggregate)
+            found.append([e.value if isinstance(e, ConstInt) else str(e.type) for e in value.elements])
+        except IRSyntaxError as error:
+            found.append(error.message)
+    assert found[0] == found[1]
+    assert isinstance(found[0], list) == (text in ("<i32 1, i32 2, i32 1>", "<i32 1, i32 2, i32 poison>"))

@@ -189,9 +189,28 @@ def _read_elements(c: Cursor, closing: str) -> list[Constant]:
     return elements
 
 
+def _known_numbers(c: Cursor, type: VectorType) -> Constant | None:
+    """A vector of numbers that have all been read before; None where it is no such vector."""
+    tokens, constants = c.tokens, c.context.constants
+    word, element = str(type.element), id(type.element)
+    elements: list[Constant] = []
+    at = c.pos + 1
+    while tokens[at] == word and (number := constants.get((element, tokens[at + 1]))) is not None:
+        elements.append(number)
+        at += 3
+        if tokens[at - 1] != ",":
+            break
+    if len(elements) != type.count or tokens[at - 1] != ">":
+        return None
+    c.pos = at
+    return ConstAggregate(type, elements)
+
+
 def _read_aggregate(c: Cursor, type: Type) -> Constant:
     """``{...}``, ``<{...}>``, ``[...]`` or ``<...>``."""
     start = c.pos
+    if isinstance(type, VectorType) and (known := _known_numbers(c, type)) is not None:
+        return known
     opening = c.take()
     packed = opening == "<" and c.accept("{")
     elements = _read_elements(c, "}" if packed else _PARTNER[opening])
