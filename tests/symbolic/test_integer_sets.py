@@ -44,3 +44,17 @@ def test_divisibility_is_seen() -> None:
     # 6x + 4y is even.
     assert is_empty([6 * x + 4 * y - 3, 3 - 6 * x - 4 * y])
     assert not is_empty([6 * x + 4 * y - 2, 2 - 6 * x - 4 * y])
+
+
+def test_a_system_that_was_solved_before_is_asked_for_other_symbols() -> None:
+    system = [x - 2 * y - 1, y, 4 - x]
+    wanted = [(True, 1, 3), (True, 0, 1), (True, None, None)]
+    for _ in range(2):
+        assert [solutions(system, s) for s in (*SYMBOLS[:2], None)] == wanted
+    # The same numbers in other columns, where symbols take each other's places.
+    assert [solutions([y - 2 * x - 1, x, 4 - y], s) for s in (*SYMBOLS[:2], None)] == [
+        wanted[1],
+        wanted[0],
+        wanted[2],
+    ]
+    assert solutions([x - 2 * y - 1, y, 4 - x, y - 2], SYMBOLS[0]) == (False, None, None)

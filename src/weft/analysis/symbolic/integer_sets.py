@@ -11,7 +11,7 @@ islpy comes with ``pip install 'weft[loops]'`` and is imported when it is first 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -83,6 +83,19 @@ def solutions(
     count = len(system.columns)
     if count > MAX_VARIABLES or len(rows) > MAX_CONSTRAINTS:
         return True, None, None
+    # Loops are looked at again behind each change of a function, of which most change few of them.
+    unique = dict.fromkeys((tuple(sorted(c.items())), constant) for c, constant in rows)
+    return _solutions(tuple(unique), count, None if of is None else system.columns.get(of))
+
+
+_Row = tuple[tuple[tuple[int, int], ...], int]
+
+
+@lru_cache(maxsize=1 << 14)
+def _solutions(
+    rows: tuple[_Row, ...], count: int, column: int | None
+) -> tuple[bool, int | None, int | None]:
+    """The same for columns by number: each row has coefficients by column, and a constant."""
     found = isl()
     context = _context()
     context.reset_operations()
@@ -90,10 +103,10 @@ def solutions(
     basic = found.BasicSet.universe(space)
     for coefficients, constant in rows:
         constraint = found.Constraint.inequality_alloc(found.LocalSpace.from_space(space))
-        for column, coefficient in coefficients.items():
+        for at, coefficient in coefficients:
             constraint = constraint.set_coefficient_val(
                 found.dim_type.set,
-                column,
+                at,
                 found.Val.int_from_si(context, coefficient)
                 if abs(coefficient) < _LARGE << 20
                 else found.Val.read_from_str(context, str(coefficient)),
@@ -103,9 +116,8 @@ def solutions(
     try:
         if basic.is_empty():
             return False, None, None
-        if of is None or of not in system.columns:
+        if column is None:
             return True, None, None
-        column = system.columns[of]
         line = basic.to_set()
         return True, _end(line, column, upper=False), _end(line, column, upper=True)
     except found.Error:
