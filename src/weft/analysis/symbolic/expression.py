@@ -42,7 +42,7 @@ class Expression:
     __slots__ = ("_atoms", "_hash", "_key", "_symbols", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms = {m: c for m, c in terms.items() if c}
+        self.terms = {m: c for m, c in terms.items() if c} if 0 in terms.values() else dict(terms)
         self._hash: int | None = None
         self._key: tuple[Any, ...] | None = None
         self._atoms: tuple[Atom, ...] | None = None
@@ -57,9 +57,16 @@ class Expression:
         return isinstance(other, Expression) and self.terms == other.terms
 
     def __add__(self, other: Expression | int) -> Expression:
+        if isinstance(other, int):
+            return self._plus(other) if other else self
         terms = self.terms.copy()
-        for monomial, coefficient in as_expression(other).terms.items():
+        for monomial, coefficient in other.terms.items():
             terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Expression(terms)
+
+    def _plus(self, number: int) -> Expression:
+        terms = self.terms.copy()
+        terms[()] = terms.get((), 0) + number
         return Expression(terms)
 
     __radd__ = __add__
@@ -68,8 +75,10 @@ class Expression:
         return Expression({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Expression | int) -> Expression:
+        if isinstance(other, int):
+            return self._plus(-other) if other else self
         terms = self.terms.copy()
-        for monomial, coefficient in as_expression(other).terms.items():
+        for monomial, coefficient in other.terms.items():
             terms[monomial] = terms.get(monomial, 0) - coefficient
         return Expression(terms)
 
