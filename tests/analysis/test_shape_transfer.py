@@ -23,7 +23,7 @@ from weft.analysis.shapes import SYMBOLIC, Affine, Fact, Product, Shape, ShapeDo
 from weft.analysis.shapes.lattice import make
 
 FUZZ = "WEFT_FUZZ" in os.environ
-SAMPLES = 40_000 if FUZZ else 500
+SAMPLES = 40_000 if FUZZ else 300
 COMBINATIONS = 256
 
 
@@ -186,7 +186,7 @@ def test_getelementptr_on_addresses_of_eight_bits() -> None:
     st.sampled_from([8, 16, 32, 64]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=10_000 if FUZZ else 500, deadline=None)
 def test_opcodes_on_wide_integers(op: str, bits: int, rng: random.Random) -> None:
     width = rng.choice([2, 4, 8, 16])
     domain = Product((width,))

@@ -16,6 +16,7 @@ from bench.suite import dense, irregular, octets
 from bench.suite.rows import ROWS, SOURCES, loops_of
 from examples.irregular import cross_sections, nab_cascade
 from examples.irregular.problem import Problem
+from pairs import WHOLE
 
 SMALL: dict[str, Callable[[], Problem]] = {
     "sobel": lambda: dense.edges(9, 70),
@@ -60,8 +61,15 @@ def test_every_row_has_its_loops_in_c_for_numba_and_for_ispc(row) -> None:
     assert f"export void {row.peer}(" in (SOURCES.parent / "ispc" / f"{row.peer}.ispc").read_text()
 
 
-@ROW
-@pytest.mark.parametrize("peer", ["weft", "weft.jit", "gcc", "numba", "ispc"])
+PEERS = ("gcc", "numba", "ispc")
+# Of peers one is compared for each row: benches compare all of them before they measure.
+CASES = [(row, peer) for row in ROWS for peer in ("weft", "weft.jit")]
+CASES += [
+    (row, peer) for n, row in enumerate(ROWS) for k, peer in enumerate(PEERS) if WHOLE or n % len(PEERS) == k
+]
+
+
+@pytest.mark.parametrize(("row", "peer"), CASES, ids=lambda value: getattr(value, "name", value))
 def test_peers_compute_what_numpy_does(row, peer, tmp_path: Path, monkeypatch) -> None:
     if peer in ("gcc", "ispc") and not shutil.which(peer):
         pytest.skip(f"no {peer}")

@@ -16,10 +16,11 @@ from conformance.cases import Case
 from conformance.runner import assert_same, compiled_many, expected
 from conformance.suite import every_case
 
-SIZES = (1, 7, 32, 100, 256, 1024)
-
 CHOSEN = os.environ.get("WEFT_BLOCKS")
 EVERY = bool(CHOSEN or os.environ.get("WEFT_FUZZ"))
+
+SIZES = (1, 7, 32, 100, 256, 1024) if EVERY else (1, 7, 100, 256)
+"""Work-groups of 1024 threads take Python and the interpreter longest, and are rows of whole lane groups as 256 are."""
 
 TOGETHER = ("atomics", "local_const", "shared_barriers", "warp")
 """Areas in which threads of a work-group meet, or have memory of their own in it."""

@@ -13,7 +13,7 @@ from conformance.runner import assert_same, compiled, expected
 from conformance.suite import every_case
 
 WIDTHS = (1, 4, 16, 32)
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 20
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 30
 """Of so many cases one runs at each width."""
 
 CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 2

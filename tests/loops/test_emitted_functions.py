@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairs import WHOLE
+
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra 'clang')")
 
@@ -84,8 +86,10 @@ def run_original(name: str, size: int) -> tuple[dict[str, Any], dict[str, Any], 
     return given, after, result
 
 
-@pytest.mark.parametrize("language", ["cuda", "opencl"])
-@pytest.mark.parametrize("name", FUNCTIONS)
+BOTH = [(n, "cuda") for n in FUNCTIONS] + [(n, "opencl") for n in list(FUNCTIONS)[:: 1 if WHOLE else 2]]
+
+
+@pytest.mark.parametrize(("name", "language"), BOTH)
 @pytest.mark.filterwarnings("ignore:.*encountered in .*divide")
 def test_one_function_does_it_all(name: str, language: str) -> None:
     emitted = emit(name, language)

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pairs import WHOLE
+
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
 from loops.test_auto import agree, auto
@@ -51,7 +53,7 @@ def test_steps_that_are_far_enough_behind_each_other_run_at_the_same_time(method
     compiled = auto(method)
     draw = np.random.default_rng(3)
     for rows, columns in ((0, 0), (1, 1), (3, 3), (5, 2), (9, 14), (40, 7)):
-        for steps in (0, 1, 2, 7, 16, 35):
+        for steps in (0, 1, 2, 7, 16, 35) if WHOLE else (0, 2, 7, 35):
             agree(compiled, steps, draw.random((rows, columns)))
     assert f"each {behind} rows behind the one before it, and run at the same time" in told(compiled)
     # Strides that are negative, and rows that overlap.

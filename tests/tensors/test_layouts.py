@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda, prange
 from weft.diag.errors import ArgumentError, ArrayShapeError, SignatureError, TypingError, UnsupportedError
 from weft.frontend.python.encoding import encode_type
@@ -154,12 +155,14 @@ def transposed(a, b):
                 b[-1 - i, j] += a[j, i]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-@pytest.mark.parametrize(
-    "options", [{}, {"debug": True}, {"brush": (2, 8)}, {"brush": (4, 4), "projection": (0, 1)}]
+NESTS = pairs(
+    BLOCKS, [{}, {"debug": True}, {"brush": (2, 8)}, {"brush": (4, 4), "projection": (0, 1)}], [False, True]
 )
-def test_nests(options, block) -> None:
-    for function, turned in ((jacobi, False), (transposed, True)):
+
+
+@pytest.mark.parametrize(("block", "options", "turned"), NESTS)
+def test_nests(block, options, turned) -> None:
+    for function in (transposed if turned else jacobi,):
         brushed = weft.jit(**options)(function)
         for shape in ((0, 3), (5, 6), (17, 21)):
             a = np.random.default_rng(1).random(shape)

@@ -92,9 +92,7 @@ _Row = tuple[tuple[tuple[int, int], ...], int]
 
 
 @lru_cache(maxsize=1 << 14)
-def _solutions(
-    rows: tuple[_Row, ...], count: int, column: int | None
-) -> tuple[bool, int | None, int | None]:
+def _solutions(rows: tuple[_Row, ...], count: int, column: int | None) -> tuple[bool, int | None, int | None]:
     """The same for columns by number: each row has coefficients by column, and a constant."""
     found = isl()
     context = _context()
