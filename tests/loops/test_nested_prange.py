@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import WHOLE
 from weft import prange
 
-SHAPES = ((0, 3), (3, 0), (1, 1), (2, 317), (317, 2), (17, 29), (5, 16))
+LONG = 1031 if WHOLE else 317
+SHAPES = ((0, 3), (3, 0), (1, 1), (2, LONG), (LONG, 2), (37, 61) if WHOLE else (17, 29), (5, 16))
 
 
 @pytest.fixture(autouse=True, params=[1, 2], ids=["alone", "shared"])

@@ -28,7 +28,7 @@ from weft.ir.writer import write_module
 FORMS = {"as written": SIMPLE_LOOPS, "optimized": SSA}
 KERNELS = Path(__file__).with_name("kernels.ll").read_text()
 NAMES = tuple(f.name for f in read_module(KERNELS).definitions())
-PROGRAMS = int(os.environ.get("WEFT_FUZZ", "0")) or 40
+PROGRAMS = max(60, int(os.environ["WEFT_FUZZ"])) if os.environ.get("WEFT_FUZZ") else 40
 PARTS = 4
 
 
