@@ -22,7 +22,7 @@ from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import TRUE, Argument, BasicBlock, Builder, Constant, Function, Value
+from weft.ir import TRUE, Argument, BasicBlock, Builder, Constant, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.locations import span_of
@@ -110,11 +110,17 @@ def _candidates(
         found = nest
         if found is None and (promised or everywhere):
             found = row_of_butterflies(view, loop, unit.module.layout)
-        if found is None:
+        if found is None or (promised and _is_in_own_objects(found)):
             continue
         extents = _extents(view.blocks[0].function, found, arrays)
         if extents is not None:
             yield _Found(found, extents, promised or everywhere)
+
+
+def _is_in_own_objects(found: Butterflies) -> bool:
+    """Whether all that butterflies write is in small objects: lanes along a loop around have theirs side by side."""
+    written = [row.base for row in found.rows if row.is_written]
+    return all(isinstance(base, Instruction) and base.op == "alloca" for base in written)
 
 
 def _is_settled(view: CFGView, loop: Loop) -> bool:
