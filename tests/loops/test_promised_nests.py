@@ -4,6 +4,7 @@ import math
 import os
 import random
 import textwrap
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -204,3 +205,59 @@ def test_random_nests(seed: int, tmp_path) -> None:
     exec(compile(text, str(file), "exec"), names)
     n = rng.choice([5, 12, 20])
     called(names["nest"], (numbers(n + 1, n + 1), numbers(n + 1, n + 1), numbers(n + 1, n + 1), n))
+
+
+def smallest_around(a, out):
+    h, w = out.shape
+    for y in prange(h):
+        for x in range(w):
+            if 0 < y < h - 1 and 0 < x < w - 1:
+                out[y, x] = min(a[y, x - 1], a[y, x], a[y, x + 1], a[y - 1, x], a[y + 1, x])
+
+
+def looked_up_along_rows(a, places, out):
+    for y in prange(out.shape[0]):
+        for x in range(out.shape[1]):
+            out[y, x] = a[y, places[x]] + a[0, x]
+
+
+def swapped_in_own_rows(a, out):
+    for y in prange(out.shape[0]):
+        v = np.empty(8, np.uint8)
+        for k in range(8):
+            v[k] = a[y, k]
+        for s in range(8):
+            for k in range(s & 1, 7, 2):
+                if v[k] > v[k + 1]:
+                    v[k], v[k + 1] = v[k + 1], v[k]
+        for k in range(8):
+            out[y, k] = v[k]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rows_with_branches_and_loads_elsewhere_are_in_lanes(level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    a = np.random.default_rng(3).integers(0, 99, (9, 150)).astype(np.uint8)
+    places = np.random.default_rng(4).integers(0, 150, 150)
+    programs: list[tuple[Callable[..., None], tuple[np.ndarray, ...]]] = [
+        (smallest_around, (a,)),
+        (looked_up_along_rows, (a, places)),
+    ]
+    for function, given in programs:
+        compiled = weft.jit(function)
+        out, wanted = np.zeros_like(a), np.zeros_like(a)
+        compiled(*given, out)
+        with np.errstate(over="ignore"):
+            function(*given, wanted)
+        assert np.array_equal(out, wanted)
+        assert "and all cores share both loops" in " ".join(map(str, compiled.remarks))
+
+
+def test_lanes_stay_along_a_loop_whose_iterations_have_objects() -> None:
+    compiled = weft.jit(swapped_in_own_rows)
+    a = np.random.default_rng(5).integers(0, 99, (90, 8)).astype(np.uint8)
+    out = np.zeros_like(a)
+    compiled(a, out)
+    assert np.array_equal(out, np.sort(a))
+    remarks = " ".join(map(str, compiled.remarks))
+    assert "on all cores" in remarks and "share both loops" not in remarks

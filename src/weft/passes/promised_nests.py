@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from weft.analysis.loops.along_rows import is_along
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
+from weft.analysis.memory.alias import locate
 from weft.analysis.memory.far_steps import step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Program, Scope
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
+from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Function
+from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
@@ -115,7 +118,11 @@ def _wanted(view: CFGView, layout: DataLayout) -> Iterator[BasicBlock]:
         told = loop_promises(view.blocks[loop.latches[0]], blocks)
         if not told.parallel or told.proved or any(heap_call(i) for b in blocks for i in b.instructions):
             continue
-        if _calls_mathematics(loop, view) or _adds_up(loop, view, layout):
+        if (
+            _calls_mathematics(loop, view)
+            or _adds_up(loop, view, layout)
+            or _is_beyond_rows(loop, view, layout)
+        ):
             yield view.blocks[loop.header]
 
 
@@ -144,6 +151,33 @@ def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
             if loop.children and not depends_on((place.base, *place.terms), counters, inside):
                 return True
     return False
+
+
+def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether a loop without others in it stores along a row, with branches around accesses or loads elsewhere.
+
+    LLVM does without SIMD there, or takes it apart: bytes have no masks on AVX2, and there are few gathers. Objects of
+    the iterations of the outer loop lie side by side for lanes along that.
+    """
+    around = (i for n in outer.blocks for i in view.blocks[n].instructions)
+    if any(i.op in ("load", "store") and _is_on_stack(i, layout) for i in around):
+        return False
+    above = dominator_tree(view.cfg)
+    for loop in _loops_of(outer)[1:]:
+        blocks = [view.blocks[n] for n in loop.blocks]
+        accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
+        stores = [i for i in accesses if i.op == "store"]
+        if loop.children or not stores or not all(is_along(i, set(blocks), layout) for i in stores):
+            continue
+        always = {view.blocks[n] for n in loop.blocks if all(above.dominates(n, x) for x in loop.latches)}
+        if any(i.block not in always or not is_along(i, set(blocks), layout) for i in accesses):
+            return True
+    return False
+
+
+def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
+    base = locate(access.pointer, layout).base
+    return isinstance(base, Instruction) and base.op == "alloca"
 
 
 def _loops_of(outer: Loop) -> list[Loop]:

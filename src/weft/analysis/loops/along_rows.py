@@ -46,7 +46,7 @@ def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
         return False
     if not _adds_in_any_order(loop, view):
         return False
-    return all(_is_along(i, inside, layout) for b in inside for i in b.instructions)
+    return all(is_along(i, inside, layout) for b in inside for i in b.instructions)
 
 
 def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
@@ -90,7 +90,7 @@ def is_for_the_end(index: Value) -> bool:
     return isinstance(index, Instruction) and index.op == "select" and counts_from_the_end(index.operands[0])
 
 
-def _is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
+def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
     """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations."""
     if instruction.op == "call":
         return (instruction.callee_name or "").startswith("llvm.")
