@@ -282,6 +282,37 @@ def test_loops_compute_the_same(cpu: str, monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_array_equal(results[0][1].view(np.int32), result.view(np.int32))
 
 
+def primes(x, out):
+    for i in weft.prange(out.size):
+        v = x[i]
+        prime = 1
+        d = np.uint32(2)
+        while d * d <= v:
+            if v % d == 0:
+                prime = 0
+                break
+            d += np.uint32(1)
+        out[i] = prime
+
+
+@needs_clock
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v4"])
+def test_threads_that_search_run_both_ways(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most numbers have a small divisor, but some lane of nearly every group holds up the others."""
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    x = np.arange(2, 3002, dtype=np.uint32)
+    known = np.ones(3002, bool)
+    for d in range(2, 55):
+        known[2 * d :: d] = False
+    for width in (None, 16):
+        out = np.zeros(x.size, np.uint8)
+        function = weft.jit(primes, width=width)
+        for _ in range(3):
+            function(x, out)
+            np.testing.assert_array_equal(out, known[2:])
+        assert says_both(function.remarks) == (width is None)
+
+
 @needs_clock
 def test_every_step_of_a_kernel_and_a_loop_is_checked() -> None:
     arguments = tree(20, 70)

@@ -38,8 +38,14 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.walks import choose_walk
 from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import OpenChoice, WidthChoice, choose_width, one_register, open_choice
-from weft.costs.one_thread import may_be_alone
+from weft.codegen.width import (
+    OpenChoice,
+    WidthChoice,
+    choose_width,
+    may_be_open,
+    one_register,
+    open_choice,
+)
 from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
 from weft.ir import Builder, Function, Module, Value
@@ -237,7 +243,7 @@ def plan_loop(
     if walk is not None:
         return LoopPlan(walk.choice)
     chosen: OpenChoice | None = None
-    if width is None and may_be_alone(unit.divergence, in_loop=True):
+    if width is None and may_be_open(unit.divergence, in_loop=True):
         narrow = _narrowed(module, body, lanes, isa)
         chosen = open_choice(narrow, isa, in_loop=True) if both_ways else None
         choice = choose_width(narrow, isa, in_loop=True)

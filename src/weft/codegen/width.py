@@ -27,7 +27,7 @@ from msgspec import Struct
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
-from weft.costs.one_thread import cycles_alone, may_be_alone
+from weft.costs.one_thread import cycles_alone, may_be_alone, searches
 from weft.machine.targets import Isa
 
 MAX_WIDTH = 64
@@ -85,14 +85,20 @@ def choose_width(
     return weights.width()
 
 
+def may_be_open(divergence: Divergence, *, in_loop: bool = False) -> bool:
+    """Whether the data may decide whether lanes are faster, or threads one by one: by what is looked up, or found."""
+    return may_be_alone(divergence, in_loop=in_loop) or searches(divergence)
+
+
 def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> OpenChoice | None:
     """Whether code in lanes, or for threads one by one, may be faster, as the data decide; None where that is known.
 
-    What threads look up, and go on by, may be in the nearest cache or far away.
+    What threads look up, and go on by, may be in the nearest cache or far away; what they search for may be found soon
+    by most of them, while lanes wait for the last one.
     """
     weights = _Weights(divergence, isa, in_loop)
     constants = weights.constants
-    if not weights.model.has_loops or not may_be_alone(divergence, in_loop=in_loop):
+    if not weights.model.has_loops or not may_be_open(divergence, in_loop=in_loop):
         return None
     parts = [
         cycles_alone(divergence, isa, latency) / weights.together(latency)[1]

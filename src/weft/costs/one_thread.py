@@ -86,6 +86,21 @@ def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
     return False
 
 
+def searches(divergence: Divergence) -> bool:
+    """Whether threads leave some loop by several ways, each at another time: as when they have found something.
+
+    One that has not yet found it holds up the others of its lane group, and how long depends on the data.
+    """
+    view = divergence.facts.view
+    for loop in divergence.facts.propagation.loops.loops:
+        branches = {view.blocks[source].terminator for source, _ in loop.exit_edges}
+        if len(branches) > 1 and not any(
+            divergence.is_uniform(b.operands[0]) for b in branches if b.operands
+        ):
+            return True
+    return False
+
+
 class _OneThread:
     def __init__(self, divergence: Divergence, isa: Isa, latency: float | None) -> None:
         self._divergence, self._isa = divergence, isa

@@ -36,9 +36,15 @@ from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.trials import may_try
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import MAX_WIDTH, WidthChoice, choose_width, choose_width_of_rounds, one_register
+from weft.codegen.width import (
+    MAX_WIDTH,
+    WidthChoice,
+    choose_width,
+    choose_width_of_rounds,
+    may_be_open,
+    one_register,
+)
 from weft.costs.constants import constants_of
-from weft.costs.one_thread import may_be_alone
 from weft.ir import Function
 from weft.machine.targets import Isa
 from weft.options import CompileOptions
@@ -244,7 +250,7 @@ class Planner(Struct, frozen=True):
         if walks:
             return True
         divergence = self.analyses(order.dimension, one_register(self.isa))
-        return may_be_alone(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
+        return may_be_open(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
 
     def may_have_both(self) -> bool:
         """Whether there may be code for lane groups in rows and for threads one by one."""
