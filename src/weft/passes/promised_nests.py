@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.analysis.loops.along_rows import is_along
+from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.memory.alias import locate
@@ -26,7 +26,7 @@ from weft.analysis.sequential.scope import Program, Scope
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Function, Instruction
+from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
@@ -42,6 +42,9 @@ from weft.transform.loops.signed_tests import sign_tests
 DEEP = 3
 """Loops of a nest in which adding up is worth boxes and tiles. With two it is a row's total: LLVM adds that up well."""
 
+
+_STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
+"""What is computed from counters and stays a number that steps."""
 
 _IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
@@ -170,9 +173,21 @@ def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
         if loop.children or not stores or not all(is_along(i, set(blocks), layout) for i in stores):
             continue
         always = {view.blocks[n] for n in loop.blocks if all(above.dominates(n, x) for x in loop.latches)}
-        if any(i.block not in always or not is_along(i, set(blocks), layout) for i in accesses):
+        if any(i.block not in always or _is_elsewhere(i, set(blocks), layout) for i in accesses):
             return True
     return False
+
+
+def _is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
+    """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
+    terms = linear_location(access.pointer, layout).terms
+    return not all(is_for_the_end(index) or _steps(index, inside) for index in terms)
+
+
+def _steps(value: Value, inside: set[BasicBlock]) -> bool:
+    if not isinstance(value, Instruction) or not changes_in(value, inside) or value.is_phi:
+        return True
+    return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
 
 
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
