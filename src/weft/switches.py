@@ -28,6 +28,7 @@ OPTIONAL_PASSES = {
             "grid walks",
             "group order",
             "guessed ranges",
+            "inner versions",
             "inverse roots",
             "known numbers",
             "low halves",

@@ -16,7 +16,7 @@ from weft.codegen.widen import widen_function
 from weft.costs.constants import constants_of
 from weft.costs.replaced_loads import ReplacedLoads
 from weft.graph.loops import loop_forest
-from weft.ir import Function
+from weft.ir import Function, Instruction
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
@@ -36,6 +36,7 @@ from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.front_versions import add_front_version
+from weft.transform.numbers.inner_versions import add_inner_version, strided_inside
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chains
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -115,7 +116,7 @@ def _narrow(unit: LaneUnit) -> bool:
             unit.summary.small += count
             remove_dead_instructions(unit.function)
             unit.forget()
-    unit.summary.narrowed = narrow_varying(unit.function, unit.divergence)
+    unit.summary.narrowed = narrow_varying(unit.function, unit.divergence, strided_at_no_edge(unit))
     if unit.summary.narrowed:
         unit.forget()
     return bool(unit.summary.small or unit.summary.narrowed)
@@ -162,6 +163,27 @@ def _add_front_version(unit: LaneUnit) -> bool:
     if unit.summary.front:
         unit.forget()
     return unit.summary.front
+
+
+def _may_have_inner_version(unit: LaneUnit) -> bool:
+    switches = unit.switches
+    if unit.seldom or len(unit.lanes.extents) != 1 or INNER_VERSIONS.name in switches.without:
+        return False
+    return switches.uniform_values and switches.uniform_control
+
+
+def strided_at_no_edge(unit: LaneUnit) -> frozenset[Instruction]:
+    """What is strided in the version for lane groups at no edge alone."""
+    if not _may_have_inner_version(unit):
+        return frozenset()
+    return strided_inside(unit.function, unit.divergence, unit.analyze_copy)
+
+
+def _add_inner_version(unit: LaneUnit) -> bool:
+    unit.summary.inner = add_inner_version(unit.function, unit.divergence, unit.analyze_copy)
+    if unit.summary.inner:
+        unit.forget()
+    return unit.summary.inner
 
 
 def _run_full_groups(unit: LaneUnit) -> bool:
@@ -333,6 +355,15 @@ FRONT_VERSIONS: Pass[LaneUnit] = Pass(
     optional=True,
     applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
 )
+INNER_VERSIONS: Pass[LaneUnit] = Pass(
+    "inner versions",
+    "lane groups that are at no edge have a version, where its accesses are better",
+    _add_inner_version,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=_may_have_inner_version,
+)
 FULL_GROUPS: Pass[LaneUnit] = Pass(
     "full groups",
     "loops that threads leave in the order of their lanes have no masks while all stay",
@@ -424,6 +455,7 @@ LINEAR_LANES = (
     SHARED_STACKS,
     ROW_COPIES,
     ALIGNED_VERSIONS,
+    INNER_VERSIONS,
     FRONT_VERSIONS,
     FULL_GROUPS,
     SCALAR_REPLACEMENT,

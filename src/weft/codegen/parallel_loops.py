@@ -27,10 +27,12 @@ from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.lane_passes import (
     BODIES,
     GUESSED_RANGES,
+    INNER_VERSIONS,
     KNOWN_NUMBERS,
     LINEAR_LANES,
     NARROWING,
     WIDENING,
+    strided_at_no_edge,
 )
 from weft.codegen.lane_unit import LaneUnit, SimdForm
 from weft.codegen.obstacles import why_not_vectorized
@@ -238,6 +240,8 @@ def plan_loop(
             small=unit.summary.small,
             open_choice=walk.both_ways,
         )
+    if width is None and walk is None and (choice := _inside_edges(unit, runner)) is not None:
+        return LoopPlan(choice, narrowed=unit.summary.narrowed, small=unit.summary.small)
     if width is None and prefers_inner_loops(body, unit.divergence):
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     if walk is not None:
@@ -262,6 +266,19 @@ def plan_loop(
         small=unit.summary.small,
         open_choice=chosen,
     )
+
+
+def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
+    """The width for a body that has a version for lane groups at no edge, which most of them run; None without one."""
+    if INNER_VERSIONS.name in runner.left_out or not strided_at_no_edge(unit):
+        return None
+    runner.run((NARROWING,), unit)
+    trial = clone_function(unit.function, f"{unit.function.name}.inside")
+    part = LaneUnit(unit.module, trial, unit.lanes, all_uniform(trial, unit.lanes), unit.isa)
+    INNER_VERSIONS.run(part)
+    choice = choose_width(part.divergence, unit.isa, in_lanes=True, in_loop=True)
+    del unit.module.functions[trial.name]
+    return choice
 
 
 def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Divergence:

@@ -118,6 +118,14 @@ def remark_vectorization(
             span,
             pass_name="front versions",
         )
+    if summary.inner:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"{subject} has a version for {what} that run together and are at no edge: minima, maxima and remainders "
+            "of their numbers are these themselves",
+            span,
+            pass_name="inner versions",
+        )
     for place in summary.full_loops:
         log.add(
             RemarkKind.TRANSFORM,

@@ -61,6 +61,7 @@ class VectorizationSummary(Struct):
     copied: list[SourceSpan | None] = field(default_factory=list)
     aligned: bool = False
     front: bool = False
+    inner: bool = False
     full_loops: list[SourceSpan | None] = field(default_factory=list)
     replacement: ReplacementSummary = field(default_factory=ReplacementSummary)
     loops: list[LoopSummary] = field(default_factory=list)

@@ -11,7 +11,7 @@ range.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -33,6 +33,9 @@ NEAR = 8
 POINTS, SHUFFLED = 64, 1
 """What an access counts that is near, and less if it is far, as a gather is; and what is taken off for shuffles: lanes
 that read one element, or neighbours, need none."""
+
+WINDOW = 1
+"""What is added for a window that moves with lanes: it is short, so that lanes along it would be idle."""
 
 FEW = 8
 """So many iterations, known when compiling, do not fill lanes."""
@@ -165,12 +168,50 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
             source = value.operands[0] if isinstance(value, Instruction) and value.op == "zext" else value
             if isinstance(source, Instruction) and source in counters:
                 step += scale * counters[source]
+            elif (moved := _moved_window(source, counters, inside)) is not None:
+                step += scale * moved
+                score += WINDOW
             else:
                 others |= depends_on([value], counters, inside)
         near = not others and abs(step) <= NEAR * size and not depends_on([location.base], counters, inside)
         score += POINTS if near else -POINTS
         score -= SHUFFLED if near and abs(step) > size else 0
     return score
+
+
+def _moved_window(
+    value: Value, counters: Mapping[Instruction, int], inside: Collection[BasicBlock]
+) -> int | None:
+    """By how much a window moves with a loop whose counters these are, None where a value counts through none.
+
+    A window is what ``for u in range(max(x - r, 0), min(x + r, n) + 1)`` counts through.
+    """
+    if not (isinstance(value, Instruction) and value.is_phi and value.block in inside):
+        return None
+    steps = [v for v in value.operands if isinstance(v, Instruction) and value in v.operands]
+    starts = [v for v in value.operands if v not in steps]
+    tests = [u for v in (value, *steps) for u in v.instruction_users() if u.op == "icmp"]
+    ends = [v for t in tests for v in t.operands if v is not value and v not in steps]
+    if len(starts) != 1 or not any(_clamped(end, counters, inside) is not None for end in ends):
+        return None
+    return _clamped(starts[0], counters, inside)
+
+
+def _clamped(
+    value: Value, counters: Mapping[Instruction, int], inside: Collection[BasicBlock], limits: int = 0
+) -> int | None:
+    """By how much a counter, to which something may be added, moves that is then kept in limits."""
+    if not isinstance(value, Instruction):
+        return None
+    if value in counters:
+        return counters[value] if limits else None
+    is_limit = (value.callee_name or "").startswith(("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin."))
+    if not is_limit and value.op not in ("add", "sub", "sext", "zext", "trunc"):
+        return None
+    moving = [v for v in value.operands if depends_on([v], counters, inside)]
+    if len(moving) != 1 or (value.op == "sub" and moving[0] is not value.operands[0]):
+        return None
+    return _clamped(moving[0], counters, inside, limits + is_limit)
 
 
 def _is_at_hand(base: Value) -> bool:

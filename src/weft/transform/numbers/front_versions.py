@@ -42,7 +42,7 @@ SELDOM = 0.05
 def add_front_version(function: Function, divergence: Divergence) -> bool:
     """Give a function another version for lane groups none of whose indices counts from the end, where it may pay."""
     questions = _questions(function, divergence)
-    straight = _straight(function)
+    straight = straight_blocks(function)
     order = [i for block in straight for i in block.instructions if not i.is_terminator]
     asked, behind = _independent(order, questions)
     if not asked or not behind or sum(1 for _ in function.instructions()) > LARGEST_COPY:
@@ -82,7 +82,7 @@ def _question(value: Value) -> Instruction | None:
     return c if isinstance(zero, ConstInt) and zero.value == 0 else None
 
 
-def _straight(function: Function) -> list[BasicBlock]:
+def straight_blocks(function: Function) -> list[BasicBlock]:
     """The blocks that run one after the other before the first branch."""
     view = cfg_of(function)
     found = [function.entry]
@@ -157,12 +157,12 @@ def _copy(
     front = values[rest]
     assert isinstance(front, BasicBlock)
     front.name = "from.the.front"
-    _simplify(values[block] for block in copied)
+    simplify(values[block] for block in copied)
     b.cond_br(some, rest, front).attrs["chance"] = SELDOM
     unify_returns(function)
 
 
-def _simplify(blocks: Iterator[Value]) -> None:
+def simplify(blocks: Iterator[Value]) -> None:
     """Leave out what asks, and what adds nothing."""
     for block in blocks:
         assert isinstance(block, BasicBlock)

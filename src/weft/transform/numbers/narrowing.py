@@ -11,6 +11,8 @@ no-wrap flags of 64-bit arithmetic, only on ranges.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from weft.analysis.divergence import Divergence
 from weft.graph.cfg import reverse_postorder
 from weft.ir import Function, Instruction
@@ -19,14 +21,16 @@ from weft.ir.types import I32, I64
 from weft.transform.numbers.narrow_twins import NarrowTwins, RangeAt, RangeOf
 
 
-def narrow_varying(function: Function, divergence: Divergence) -> int:
-    """Compute in 32 bits what differs from thread to thread and fits; how many instructions that was."""
+def narrow_varying(function: Function, divergence: Divergence, spared: Collection[Instruction] = ()) -> int:
+    """Compute in 32 bits what differs from thread to thread, fits and is not `spared`; how many instructions."""
     ranges = divergence.engine.ranges
     assert ranges is not None
     view = cfg_of(function)
     order = (view.blocks[n] for n in reverse_postorder(view.cfg.succs))
     wide = [i for block in order for i in block.instructions if i.type == I64]
-    return narrow_integers([i for i in wide if not divergence.shape(i).is_strided], ranges.of, ranges.at)
+    return narrow_integers(
+        [i for i in wide if not (divergence.shape(i).is_strided or i in spared)], ranges.of, ranges.at
+    )
 
 
 def narrow_integers(candidates: list[Instruction], range_of: RangeOf, range_at: RangeAt | None = None) -> int:

@@ -1,0 +1,159 @@
+"""Lane groups that are at no edge have a version, and those at edges still compute what they did."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from conformance.runner import passes_checked
+from weft import cuda, prange
+
+REMARK = "are at no edge"
+LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
+DRAWN = 60 if os.environ.get("WEFT_FUZZ") else 8
+
+
+def clamped(a, first, last, low, high, b):
+    for i in prange(b.size):
+        total = 0
+        for k in range(first, last):
+            total += a[min(max(i + k, low), high)]
+        b[i] = total
+
+
+def wrapped(a, first, last, m, n, b):
+    for i in prange(b.size):
+        total = 0
+        for k in range(first, last):
+            total += k * a[(i + k) % m] + a[(i + n) % m]
+        b[i] = total
+
+
+def chosen(a, first, last, low, high, b):
+    for i in prange(b.size):
+        left = a[i - 1] if i > 0 else a[last]
+        right = a[i + 1] if i < high else a[first]
+        b[i] = left * 3 + right + a[low]
+
+
+def windows(a, r, s, _, high, b):
+    for i in prange(b.size):
+        total = 0
+        for u in range(max(i - r, 0), min(i + s, high) + 1):
+            total += a[u]
+        b[i] = total
+
+
+def kernel(a, first, last, low, high, b):
+    i = cuda.grid(1)
+    if i < b.size:
+        total = 0
+        for k in range(first, last):
+            total += a[min(max(i + k, low), high)] + a[(i + k) % a.size]
+        b[i] = total
+
+
+def kernel_by_python(a, first, last, low, high, b):
+    for i in range(b.size):
+        total = 0
+        for k in range(first, last):
+            total += a[min(max(i + k, low), high)] + a[(i + k) % a.size]
+        b[i] = total
+
+
+def drawn(function: Callable[..., None], seed: int) -> tuple:
+    """Numbers of all kinds, with which each index is in its array."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 40, 150, 333]))
+    a = rng.integers(-9, 9, n).astype(np.int32)
+    b = np.zeros(n if function in (chosen, windows) else int(rng.choice([n, 70, 300])), np.int64)
+    first = int(rng.integers(-4, 3))
+    numbers = [first, first + int(rng.integers(-1, 7)), *(int(k) for k in rng.integers(0, n, 2))]
+    if function is wrapped:
+        numbers[2:] = [int(rng.integers(1, n + 1)), int(rng.integers(-2 * n, 2 * n))]
+        numbers[:2] = [k * int(rng.choice([1, n])) for k in numbers[:2]] if n < 50 else numbers[:2]
+    if function is chosen:
+        numbers[:2] = [int(k) for k in rng.integers(0, n, 2)]
+        numbers[3] = n - 1
+    if function is windows:
+        numbers[3] = n - 1
+    return a, *numbers, b
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("function", [clamped, wrapped, chosen, windows])
+def test_loops(function: Callable[..., None], level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    compiled: Any = weft.jit(function, width=16)
+    for seed in range(DRAWN):
+        *given, b = drawn(function, seed)
+        wanted = b.copy()
+        function(*given, wanted)
+        with passes_checked(level == LEVELS[1] and seed < 3):
+            compiled(*given, b)
+        assert np.array_equal(b, wanted), (seed, given[1:])
+    assert REMARK in " ".join(map(str, compiled.remarks))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_kernels(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    compiled: Any = cuda.jit(kernel, width=16)
+    by_python: Callable[..., None] = kernel_by_python
+    for seed in range(DRAWN):
+        *given, b = drawn(by_python, seed)
+        wanted = b.copy()
+        by_python(*given, wanted)
+        with passes_checked(level == LEVELS[1] and seed < 3):
+            compiled[-(-b.size // 64), 64](*given, b)
+        assert np.array_equal(b, wanted), (seed, given[1:])
+    assert REMARK in " ".join(map(str, compiled.remarks))
+
+
+def test_numbers_that_wrap_around_are_at_an_edge() -> None:
+    """Counters at the ends of their type: sums that wrap around are no neighbours."""
+
+    @weft.jit(width=8)
+    def summed(a, first, last, b):
+        for i in prange(b.size):
+            total = 0
+            for k in range(first, last):
+                total += a[(i + k) % 7]
+            b[i] = total
+
+    most = (1 << 63) - 1
+    a = np.arange(7, dtype=np.int32)
+    for first, last in ((most - 6, most - 2), (-most - 1, -most + 3), (-5, -1), (3, 1)):
+        b = np.zeros(5, np.int64)
+        summed(a, first, last, b)
+        numbers = (
+            [(i + k + (1 << 63)) % (1 << 64) - (1 << 63) for k in range(first, last)] for i in range(5)
+        )
+        assert list(b) == [sum(n % 7 for n in each) for each in numbers]
+
+
+def test_elements_are_loaded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    types = tuple(map(weft.typeof, drawn(clamped, 0)))
+    counts = []
+    for without in ((), ("inner-versions",)):
+        compiled = weft.jit(clamped, width=16, without=without)
+        compiled.compile(types)
+        text = "".join(compiled.inspect_llvm().values())
+        counts.append(text.count("load <16 x i32>"))
+    assert counts[0] > counts[1]
+
+
+def test_what_gains_no_shape_has_no_copy() -> None:
+    @weft.jit
+    def looked_up(a, places, b):
+        for i in prange(b.size):
+            b[i] = a[min(max(places[i], 0), a.size - 1)]
+
+    b = np.zeros(40)
+    looked_up(np.arange(9.0), np.arange(40) - 5, b)
+    assert list(b) == [min(max(k - 5, 0), 8) for k in range(40)]
+    assert REMARK not in " ".join(map(str, looked_up.remarks))
