@@ -104,7 +104,7 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         cycles_alone(divergence, isa, latency) / weights.together(latency)[1]
         for latency in (constants.miss_latency, constants.near_latency)
     ]
-    least, most = constants.alone_open
+    least, most = constants.searches_open if searches(divergence) else constants.alone_open
     if max(parts) < least or min(parts) > most:
         return None
     return OpenChoice(parts[0] <= constants.alone_worthwhile)

@@ -80,6 +80,9 @@ class Constants(Struct, frozen=True):
         at 0.3 to 0.4, take 2.0 to 2.3 in the best lanes of what they take alone; those at 0.4 to 0.8 take 0.6 to 2.4
         times as long alone, those at 1.9 to 3.7 take 0.5 to 1.2 times as long where all is near, and 1.0 to 7 times
         where it is far.
+    searches_open
+        The same of threads that search, one of which may take as long as all others of its lane group together.
+        Guess.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -152,6 +155,7 @@ class Constants(Struct, frozen=True):
     visits_apart: float = 0.7
     rounds_worthwhile: float = 0.85
     alone_open: tuple[float, float] = (0.6, 4.0)
+    searches_open: tuple[float, float] = (0.6, 32.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0
