@@ -39,6 +39,7 @@ OPTIONAL_PASSES = {
             "scalar replacement",
             "shared loads",
             "shared stacks",
+            "short conversions",
             "short rows",
             "signed counters",
             "signed indices",

@@ -1,9 +1,11 @@
-"""What branch conditions say of integers in the blocks behind them.
+"""What branch conditions say of integers and floats in the blocks behind them.
 
 A block that is entered from one branch only, over one of its edges, knows the branch's condition, and so do all
 blocks it dominates. Where blocks have predicates, threads that are passive at a branch follow the others and may
 become active again: what the branch tested holds for a block's threads only if the branch had no predicate, or the
 same one.
+
+Of floats only the order is noted, by the predicates of signed integers; it holds where neither of the two is NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ MAX_USERS = 32
 class Condition(NamedTuple):
     """``value predicate other`` holds for the threads of every block that `block` dominates.
 
-    `mask` is the block predicate of the branch.
+    `mask` is the block predicate of the branch. Of floats it holds unless one of them is NaN.
     """
 
     block: int
@@ -50,7 +52,7 @@ class _Edge(NamedTuple):
 
 
 class Conditions:
-    """The conditions on each integer value of a function."""
+    """The conditions on each integer and float value of a function."""
 
     __slots__ = (
         "_behind",
@@ -159,6 +161,12 @@ class Conditions:
             self._take_apart(value.operands[0], holds, edge, depth + 1)
         elif value.op == "call" and value.callee_name == "weft.any" and not holds:
             self._take_apart(value.args[0], False, edge, depth + 1)
+        elif value.op == "fcmp":
+            if (order := _ORDERS.get(value.predicate[1:])) is not None:
+                left, right = value.operands
+                predicate = order if holds else INVERTED[order]
+                self._add(left, edge, predicate, right)
+                self._add(right, edge, SWAPPED[predicate], left)
         elif value.op == "xor" and value.operands[1] == TRUE:
             self._take_apart(value.operands[0], not holds, edge, depth + 1)
         elif _is_conjunction(value) if holds else _is_disjunction(value):
@@ -179,6 +187,9 @@ class Conditions:
 
 
 _NONE: list[Condition] = []
+
+_ORDERS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+"""The predicate of integers that stands for a comparison of floats, ordered or not."""
 
 
 def _preorder(dominators: DominatorTree, blocks: int) -> list[int]:

@@ -50,6 +50,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     MEETING_STORES,
     SHARED_LOADS,
+    SHORT_CONVERSIONS,
     SINGLE_LANE,
     WIDE_MASKS,
 )
@@ -334,6 +335,7 @@ LOOPS = PassList(
         CANONICAL,
         SHORT_ROWS,
         HEAP,
+        SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
         INVARIANTS,

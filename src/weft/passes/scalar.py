@@ -25,6 +25,7 @@ from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
+from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.stack_addresses import sink_stack_addresses
 from weft.transform.wide_masks import widen_masks
@@ -92,6 +93,10 @@ def _take_apart(unit: ScalarUnit) -> bool:
 
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
     return sum(map(replace_known_numbers, unit.module.definitions())) > 0
+
+
+def _shorten_conversions(unit: ScalarUnit) -> bool:
+    return sum(map(shorten_conversions, list(unit.module.definitions()))) > 0
 
 
 def _narrow_phis(unit: ScalarUnit) -> bool:
@@ -167,6 +172,13 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
     "no number of known sign is asked for it",
     _replace_known_numbers,
+    requires=(PLAIN,),
+    optional=True,
+)
+SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
+    "short conversions",
+    "floats that are known to fit in 32 bits do not become integers of 64",
+    _shorten_conversions,
     requires=(PLAIN,),
     optional=True,
 )

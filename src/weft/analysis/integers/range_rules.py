@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from weft.analysis.conditions import Condition, Conditions
+from weft.analysis.integers.converted_floats import converted, is_conversion, is_saturating, limits_of
 from weft.analysis.integers.declared_ranges import declared
 from weft.analysis.integers.grid_positions import position_in_grid
 from weft.analysis.integers.interval_transfer import rule_of, select
@@ -121,6 +122,10 @@ class RangeRules:
         if op == "load" and (stored := self._stored.get(instruction)) is not None:
             zero = (Interval(0, 0),) if stored.cleared else ()
             return Rule(_hull, (*zero, *map(self._kept, stored.stores)), strict=False)
+        if is_conversion(instruction):
+            limits, integers = limits_of(instruction, lambda v: self._conditions.holding(v, block))
+            known_there = tuple(self.seen(v, block) for v in integers)
+            return Rule(partial(converted, limits, type.bits, is_saturating(instruction)), known_there)
         if op == "call":
             match = _CALLS.match(instruction.callee_name or "")
             if match is None:

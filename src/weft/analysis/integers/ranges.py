@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import cast
 
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from weft.analysis.conditions import Condition, Conditions
 from weft.analysis.integers.accumulations import LoopSums
+from weft.analysis.integers.converted_floats import is_conversion, limits_of
 from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
@@ -181,7 +183,8 @@ class Ranges:
     def _find_dependents(self) -> dict[Value, list[Instruction]]:
         """Per value those that follow from its range though they do not use it.
 
-        That are users of others that are compared with it, and loads of what is stored.
+        That are users of others that are compared with it, loads of what is stored, and conversions of what is
+        compared with it as a float.
         """
         found: dict[Value, list[Instruction]] = {}
         for load, stored in self._stored.items():
@@ -193,6 +196,15 @@ class Ranges:
                 for other in (value, *compared):
                     if isinstance(other, Instruction):
                         found.setdefault(other, []).append(load)
+        for conversion in filter(is_conversion, self._order):
+            block = conversion.block
+            assert block is not None
+            for integer in limits_of(conversion, partial(self._conditions.holding, block=block))[1]:
+                numbers = [number for number, _ in self._rules.told_by(integer)]
+                compared = (c.other for n in numbers for c in self._conditions.holding(n, block))
+                for other in (integer, *compared):
+                    if isinstance(other, Instruction):
+                        found.setdefault(other, []).append(conversion)
         for value in dict.fromkeys(value for value, _ in self._conditions.all()):
             operand = value
             for _ in range(TELLING + 1):
