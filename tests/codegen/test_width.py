@@ -12,7 +12,8 @@ from weft import cuda
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import domain_named
 from weft.codegen import width as width_module
-from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds
+from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds, open_choice
+from weft.costs.one_thread import may_be_alone
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module
@@ -479,6 +480,57 @@ def test_threads_that_run_by_themselves_are_right() -> None:
     counts_of_chunks[1, 4](keys, counts)
     for chunk, own in enumerate(counts):
         assert (own == np.bincount(keys[2048 * chunk : 2048 * (chunk + 1)] & 63, minlength=64)).all()
+
+
+# What stands on a stack of the thread's own, at heights that its steps decide:
+#
+#   entry --> head <--> push
+#             ^  |
+#             |  +---> pop --> done
+#             +--------+
+STACK = """
+define void @k(ptr %in, ptr %out, i64 %n, i64 %tid.x) {
+entry:
+  %stack = alloca [32 x i32], align 4
+  %at = getelementptr i32, ptr %in, i64 %tid.x
+  %first = load i32, ptr %at
+  br label %head
+head:
+  %top = phi i64 [ 0, %entry ], [ %higher, %push ], [ %lower, %pop ]
+  %count = phi i32 [ 0, %entry ], [ %count, %push ], [ %more, %pop ]
+  %value = phi i32 [ %first, %entry ], [ %half, %push ], [ %taken, %pop ]
+  %odd = trunc i32 %value to i1
+  br i1 %odd, label %pop, label %push
+push:
+  %half = ashr i32 %value, 1
+  %there = getelementptr [32 x i32], ptr %stack, i64 0, i64 %top
+  store i32 %half, ptr %there
+  %higher = add nsw i64 %top, 1
+  br label %head
+pop:
+  %lower = add nsw i64 %top, -1
+  %from = getelementptr [32 x i32], ptr %stack, i64 0, i64 %lower
+  %taken = load i32, ptr %from
+  %more = add i32 %count, 1
+  %empty = icmp slt i64 %lower, 1
+  br i1 %empty, label %done, label %head
+done:
+  %to = getelementptr i32, ptr %out, i64 %tid.x
+  store i32 %more, ptr %to
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_stacks_of_threads_at_heights_of_their_own_leave_the_choice_open(isa: Isa) -> None:
+    """Lanes gather from them and scatter to them, which threads by themselves need not."""
+    kernel = read_module(STACK).functions["k"]
+    domain = domain_named("product", (16,))
+    initial = {kernel.args[3]: domain.strided(1, 64, 16)}
+    divergence = analyze_divergence(kernel, domain=domain, initial=initial, width=16)
+    assert may_be_alone(divergence)
+    assert open_choice(divergence, isa) is not None or choose_width(divergence, isa).width == 1
 
 
 @pytest.mark.parametrize("isa", [SSE4, AVX2], ids=lambda isa: isa.name)

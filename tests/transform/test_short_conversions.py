@@ -1,5 +1,8 @@
 """Floats known to fit in 32 bits do not become integers of 64, and functions return what they returned."""
 
+import os
+import random
+
 import numpy as np
 import pytest
 
@@ -95,6 +98,7 @@ def shortened(body: str, type: str = "float") -> bool:
     function = parsed(body, type)
     before = results(function, type)
     changed = shorten_conversions(function) > 0
+    assert function.module is not None
     verify(function.module)
     np.testing.assert_equal(results(function, type), before)
     assert changed == ("sat.i64" not in write_module(function.module).partition("define")[2])
@@ -123,7 +127,7 @@ def test_the_greatest_integer_may_be_rounded_up(high: str, type: str, short: boo
 def test_a_number_that_cannot_be_nan_is_converted_by_an_instruction() -> None:
     body = guarded("olt", "oge").replace("fadd", "fadd nnan")
     function = parsed(body)
-    assert shorten_conversions(function) == 1
+    assert shorten_conversions(function) == 1 and function.module is not None
     assert "fptosi float %v to i32" in write_module(function.module)
 
 
@@ -182,3 +186,60 @@ out:
 )
 def test_what_is_seen_between_integers_is_short(body: str, short: bool) -> None:
     assert shortened(CONVERTED + body) == short
+
+
+def drawn(seed: int) -> str:
+    """Comparisons, minima and maxima around a conversion, at random."""
+    draw = random.Random(seed)
+    ends = ["0.0", "-1.0", "99.0", "4194304.0", "2147483648.0", "%bound"]
+    lines = [
+        "entry:",
+        "  %few = ashr i32 %n, 3",
+        f"  %bound = sitofp i32 {draw.choice(['%n', '%few'])} to float",
+    ]
+    lines.append("  %wide = sext i32 %n to i64\n  %v0 = fadd float %x, 0.0")
+    for k in range(guards := draw.randrange(4)):
+        kind = draw.choice([*"mMlG", "guard", "guard"])
+        end, name = draw.choice(ends), f"%v{k + 1}"
+        if kind in "mM":
+            call = "minnum" if kind == "m" else "maxnum"
+            lines.append(f"  {name} = call float @llvm.{call}.f32(float %v{k}, float {end})")
+        elif kind in "lG":
+            order = draw.choice(["olt", "ogt", "ule", "uge"])
+            lines += [
+                f"  %c{k} = fcmp {order} float %v{k}, {end}",
+                f"  {name} = select i1 %c{k}, float %v{k}, float {end}",
+            ]
+        else:
+            order = draw.choice(["olt", "oge", "ugt", "ule", "oeq", "uno"])
+            ways = draw.sample(["out", f"b{k}"], 2)
+            lines += [
+                f"  %c{k} = fcmp {order} float %v{k}, {end}",
+                f"  br i1 %c{k}, label %{ways[0]}, label %{ways[1]}",
+                f"b{k}:",
+                f"  {name} = fadd float %v{k}, {draw.choice(['0.0', '0.0', '1.0'])}",
+            ]
+    lines.append(f"  %i = call i64 @llvm.fptosi.sat.i64.f32(float %v{draw.randrange(guards + 1)})")
+    lines.append(
+        draw.choice(
+            [
+                "  %r = shl i64 %i, 1\n  ret i64 %r",
+                "  %low = call i64 @llvm.smax.i64(i64 %i, i64 -3)\n  %r = call i64 @llvm.smin.i64(i64 %low, i64 70)\n"
+                "  ret i64 %r",
+                f"  %ok = icmp {draw.choice(['ult', 'slt', 'sgt', 'eq'])} i64 %i, {draw.choice(['100', '%wide'])}\n"
+                "  br i1 %ok, label %inside, label %out\ninside:\n  %r = mul i64 %i, 5\n  ret i64 %r",
+            ]
+        )
+    )
+    ends_outside = any("%out" in line for line in lines)
+    return "\n".join([*lines, *(["out:", "  ret i64 -9"] if ends_outside else [])])
+
+
+@pytest.mark.parametrize("seed", range(400 if os.environ.get("WEFT_FUZZ") else 60))
+def test_random_functions_return_what_they_returned(seed: int) -> None:
+    shortened(drawn(seed))
+
+
+def test_some_random_functions_are_changed_and_some_are_not() -> None:
+    changed = [shorten_conversions(parsed(drawn(seed))) for seed in range(60)]
+    assert 10 < sum(changed) < 50

@@ -16,6 +16,7 @@ from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data,
 from weft.analysis.loops.bisections import bisection
 from weft.analysis.loops.own_walks import is_far, walks_apart
 from weft.analysis.memory.far_steps import far_step
+from weft.analysis.memory.linear_locations import linear_location
 from weft.costs.constants import constants_of
 from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
 from weft.costs.long_choices import latency_alone, long_choices
@@ -54,9 +55,10 @@ def cycles_alone(divergence: Divergence, isa: Isa, latency: float | None = None)
 
 
 def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
-    """Whether lanes access addresses of their own that are no neighbours: loaded ones, or far apart.
+    """Whether lanes access addresses of their own that are no neighbours.
 
-    They are iterations `in_loop`, or threads of a kernel.
+    They are loaded ones, or far apart, or places in local arrays that each thread has found for itself, as the top of
+    a stack. Lanes are iterations `in_loop`, or threads of a kernel.
     """
     work: list[Value] = []
     layout = divergence.function.layout
@@ -65,7 +67,10 @@ def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
             if instruction.op not in ("load", "store"):
                 continue
             form = divergence.access_form(instruction).form
-            if form is Form.GATHER and walks_apart(instruction, divergence, in_loop=in_loop):
+            if form is Form.GATHER and (
+                walks_apart(instruction, divergence, in_loop=in_loop)
+                or _is_in_local_array(instruction, divergence)
+            ):
                 return True
             if form is Form.GATHER:
                 work.append(instruction.pointer)
@@ -99,6 +104,12 @@ def searches(divergence: Divergence) -> bool:
         ):
             return True
     return False
+
+
+def _is_in_local_array(access: Instruction, divergence: Divergence) -> bool:
+    """Whether a load or store is at a place in a local array that each thread has found for itself."""
+    base = linear_location(access.pointer, divergence.function.layout).base
+    return isinstance(base, Instruction) and base.op == "alloca"
 
 
 class _OneThread:
