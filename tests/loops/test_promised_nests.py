@@ -159,6 +159,31 @@ def test_nests_of_which_nothing_is_proved_run_as_promised() -> None:
     assert not is_proved(called(longest_paths, (numbers(9, 8), np.zeros((9, 12)))))
 
 
+def vote(splits, left, x, votes):
+    for i in prange(x.shape[0]):
+        total = np.float32(0)
+        for t in range(splits.shape[0]):
+            node = 0
+            for _ in range(3):
+                node = 2 * node + 1 if x[i, t & 3] < splits[t, node] else 2 * node + 2
+            total += left[t, node - 7]
+        votes[i] = total
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_tests_that_never_hold_are_no_reason_to_run_in_order(level: str, monkeypatch) -> None:
+    """Of a node nothing is known but that it is twice a number of 64 bits at most, for which there is no test."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    splits, left = DRAW.random((5, 7)).astype(np.float32), DRAW.random((5, 8)).astype(np.float32)
+    x, votes = DRAW.random((37, 4)).astype(np.float32), np.zeros(37, np.float32)
+    compiled = weft.jit(vote, fastmath=True)
+    compiled(splits, left, x, votes)
+    wanted = votes.copy()
+    vote(splits, left, x, wanted)
+    np.testing.assert_allclose(votes, wanted, rtol=1e-5)
+    assert "weft.parallel" in "".join(compiled.inspect_llvm().values())
+
+
 def test_what_breaks_its_promise_is_refused() -> None:
     @weft.jit
     def broken(a, b, c):
