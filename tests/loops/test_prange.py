@@ -417,3 +417,32 @@ def test_each_iteration_has_the_results_of_its_own_calls() -> None:
     tabled(numbers, halves)
     wanted = np.array([fibonacci.py_func(i % 7) for i in range(100)])
     assert np.array_equal(numbers, wanted[:, 0]) and np.array_equal(halves, wanted[:, 1])
+
+
+@weft.jit
+def wandered(seeds, steps, places):
+    for i in prange(seeds.size):
+        state = seeds[i]
+        place = 0
+        for _ in range(steps):
+            state = state * np.uint32(1664525) + np.uint32(1013904223)
+            way = state >> np.uint32(30)
+            if way == 0:
+                place += 1
+            elif way == 1:
+                place -= 1
+            elif way == 2:
+                place += 100
+            else:
+                place -= 100
+        places[i] = place
+
+
+def test_choices_that_have_all_cases() -> None:
+    """LLVM makes a switch of them that has no other way out."""
+    seeds = np.arange(70, dtype=np.uint32) * 977
+    got, wanted = np.zeros(70, np.int64), np.zeros(70, np.int64)
+    wandered(seeds, 20, got)
+    with np.errstate(over="ignore"):
+        wandered.py_func(seeds, 20, wanted)
+    assert (got == wanted).all()

@@ -14,6 +14,7 @@ from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
 from weft.target.passes import INLINED, optimize
 from weft.transform.aggregates.replacement import take_module_apart
+from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
@@ -78,6 +79,8 @@ def _make_canonical(unit: ScalarUnit) -> None:
     with unit.timings.measure("llvm"):
         text = optimize(text, CANONICAL_PASSES, unit.spec.machine)
     unit.module = read_module(text)
+    for function in unit.module.definitions():
+        drop_empty_unreachable(function)
 
 
 def _inline_bodies(unit: ScalarUnit) -> None:

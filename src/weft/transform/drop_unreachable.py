@@ -1,7 +1,8 @@
 """Edges that no thread takes: branches to blocks that are undefined to reach lose them.
 
-Precondition: none. Postcondition: no block but the entry ends in ``unreachable``. A program that takes such an edge
-has no defined meaning, so the others mean the same, under FR and OBL.
+Precondition: none. Postcondition: no block but the entry ends in ``unreachable``; of `drop_empty_unreachable`, none
+that does nothing else. A program that takes such an edge has no defined meaning, so the others mean the same, under FR
+and OBL.
 """
 
 from __future__ import annotations
@@ -23,6 +24,31 @@ def drop_unreachable_edges(function: Function) -> int:
                 work.append(source)
     remove_unreachable_blocks(function)
     return dropped
+
+
+def drop_empty_unreachable(function: Function) -> int:
+    """Remove the blocks that only end in ``unreachable``, as of switches that have all cases; how many there were.
+
+    Others may call what does not return.
+    """
+    dropped = 0
+    work = [b for b in function.blocks if _is_empty_end(b)]
+    while work:
+        dead = work.pop()
+        if dead is function.entry:
+            continue
+        dropped += 1
+        for source in dead.predecessors:
+            _avoid(source, dead)
+            if _is_empty_end(source):
+                work.append(source)
+    if dropped:
+        remove_unreachable_blocks(function)
+    return dropped
+
+
+def _is_empty_end(block: BasicBlock) -> bool:
+    return block.terminator.op == "unreachable" and next(iter(block)) is block.terminator
 
 
 def _avoid(source: BasicBlock, dead: BasicBlock) -> None:
