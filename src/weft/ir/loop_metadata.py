@@ -34,6 +34,9 @@ SHORT_ROWS = "weft.loop.short_rows"
 IN_PLACE = "weft.loop.in_place"
 """It is to run in lanes where it stands, on the thread that comes there."""
 
+KEPT = "weft.loop.kept"
+"""It is the outermost of a promised nest that another version of is proved: the version for when a test fails."""
+
 _UNROLL = "llvm.loop.unroll.count"
 
 _VECTORIZE = "llvm.loop.vectorize.enable"

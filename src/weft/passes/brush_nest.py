@@ -61,7 +61,7 @@ def brush_nest(
     """
     brush, plan, unit.row = unit.brush, found.plan, None
     told = promises_of(found.view, found.wanted.loop)
-    if brush is None or told.rows:
+    if brush is None or told.rows or (told.kept and brush == AUTO):
         unit.row = _row(unit, _nest_of(unit, found, only_promised)) if told.streams else None
         return None
     levels = _nest_of(unit, found, only_promised)
@@ -130,7 +130,7 @@ def with_short_rows(unit: LoopUnit, found: LegalLoop, *, only_promised: bool) ->
     Without effect for a loop that is no nest, for a great one, and where a register has few elements.
     """
     told = promises_of(found.view, found.wanted.loop)
-    if unit.brush != AUTO or told.rows or told.short_rows:
+    if unit.brush != AUTO or told.rows or told.short_rows or told.kept:
         return found
     levels = _nest_of(unit, found, only_promised)
     if isinstance(levels, Obstacle) or not _may_have_short_rows(levels):

@@ -153,6 +153,8 @@ def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
         made.behind += ", where the nest is smaller than its box"
         if told.streams:
             made.behind += " or waits for memory"
+    if told.kept:
+        made.behind += ", where what was assumed of it does not hold"
     return made
 
 

@@ -13,7 +13,7 @@ from weft.analysis.sequential.scope import Scope, line_of
 from weft.diag.remarks import RemarkKind
 from weft.ir import TRUE, Builder, Function, Value
 from weft.ir.locations import span_of
-from weft.ir.loop_metadata import mark_in_step, mark_parallel, unmark
+from weft.ir.loop_metadata import KEPT, mark_in_step, mark_parallel, mark_version, unmark
 from weft.passes.chosen_loops import PASS, Chosen
 from weft.passes.loop_order import Change, undo
 from weft.passes.loop_tiles import run_in_tiles
@@ -38,7 +38,7 @@ def apply_chosen(
     """Mark a loop and those in it, behind tests of what that rests on.
 
     With `promises` nothing else is said of the loops of its nest from then on: they may have changed places with
-    promised ones.
+    promised ones. The version for when a test fails keeps its promises, and is marked as such.
     """
     view, loop = scope.view, chosen.loop
     asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
@@ -55,6 +55,9 @@ def apply_chosen(
         copies = version_loop(function, view, loop.loop, build)
         for change in reversed(changes):
             undo(function, copies[change.outer], copies[change.inner])
+        if promises:
+            for latch in loop.loop.latches:
+                mark_version(copies[view.blocks[latch]].terminator, KEPT)
     if promises:
         for each in scope.loops.values():
             if each is loop or loop.contains(each):

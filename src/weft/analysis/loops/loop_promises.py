@@ -18,6 +18,7 @@ from weft.ir.loop_metadata import (
     IN_GRAINS,
     IN_PLACE,
     IN_STEP,
+    KEPT,
     PARALLEL,
     PROVED,
     ROWS,
@@ -61,6 +62,8 @@ class LoopPromises(Struct, frozen=True):
         The innermost loop of its nest has few iterations.
     in_place
         It is to run where it stands.
+    kept
+        Another version of its nest has been proved to be parallel; this one runs where a test of that fails.
     """
 
     parallel: bool = False
@@ -75,6 +78,7 @@ class LoopPromises(Struct, frozen=True):
     short_rows: bool = False
     close_rows: bool = False
     in_place: bool = False
+    kept: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -98,7 +102,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
         proved=PROVED in properties, in_step=_number(properties.get(IN_STEP, [])),
         in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
         streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
-        close_rows=CLOSE in properties, in_place=IN_PLACE in properties,
+        close_rows=CLOSE in properties, in_place=IN_PLACE in properties, kept=KEPT in properties,
     )  # fmt: skip
 
 

@@ -37,6 +37,9 @@ def version_loop(
     clone_blocks(blocks, function, copies)
     other_header = copies[header]
     assert isinstance(other_header, BasicBlock)
+    for each in _nest(loop):
+        # Loops are told apart by these.
+        copies[view.blocks[each.header]].name += ".kept"
     chosen = function.add_block(f"{header.name}.chosen", before)
     other = function.add_block(f"{header.name}.other", chosen)
     location = before.terminator.loc
@@ -54,6 +57,13 @@ def version_loop(
     for exit in exits:
         _share(function, exit, blocks, copies)
     return {b: c for b, c in copies.items() if isinstance(b, BasicBlock) and isinstance(c, BasicBlock)}
+
+
+def _nest(loop: Loop) -> list[Loop]:
+    found = [loop]
+    for each in found:
+        found += each.children
+    return found
 
 
 def _objects_of_iterations(blocks: list[BasicBlock]) -> list[Instruction]:
