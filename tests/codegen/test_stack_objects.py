@@ -29,6 +29,12 @@ def picked(index: str) -> str:
 
 
 UNIFORM_INDEX = ARRAY + FILL + "  %i = and i32 %u, 7\n" + picked("i32 %i")
+ROWS_IN_BYTES = (
+    ARRAY + FILL + "  %i = urem i32 %u, 3\n  %row = zext i32 %i to i64\n  %o = mul nuw nsw i64 %row, 12\n"
+    "  %first = getelementptr i8, ptr %s, i64 %o\n  %a = getelementptr i32, ptr %first, i64 1\n"
+    "  %r = load i32, ptr %a\n" + stored("%r")
+)
+"""As LLVM writes the places of an array of rows of three."""
 OWN_INDEX = ARRAY + FILL + "  %i = and i32 %v, 7\n" + picked("i32 %i")
 
 
@@ -46,6 +52,26 @@ def test_index_of_each_lane_gathers_by_32_bit_numbers() -> None:
     assert lines(text, r"getelementptr i32, ptr %s, <16 x i32>") and lines(
         text, r"masked.gather.v16i32.v16p0"
     )
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        "  %w = zext i32 %i to i64\n  %o = mul i64 %w, 12\n",
+        "  %w = zext i32 %i to i64\n  %o = shl i64 %w, 3\n",
+        "  %w = mul nsw i32 %i, 12\n  %o = zext nneg i32 %w to i64\n",
+        "  %w = mul nuw i32 %i, 12\n  %o = zext i32 %w to i64\n",
+        "  %m = sub i32 0, %i\n  %w = mul nsw i32 %m, -12\n  %o = sext i32 %w to i64\n",
+        "  %w = mul nuw i32 %i, 12\n  %o = sext i32 %w to i64\n",
+    ],
+)
+def test_rows_that_are_counted_in_bytes(product: str) -> None:
+    index = "  %i = urem i32 %v, 3\n" + product + "  %first = getelementptr i8, ptr %s, i64 %o\n"
+    body = ARRAY + FILL + index + "  %a = getelementptr i32, ptr %first, i64 1\n  %r = load i32, ptr %a\n"
+    for width, isa in zip((4, 8, 16), ISAS, strict=False):
+        agree(kernel_text(body + stored("%r"), DECLARED), width, isa, (Launch(),))
+    text = widened(kernel_text(ROWS_IN_BYTES, DECLARED), 16)
+    assert lines(text, r"load <16 x i32>, ptr %a") and "gather" not in text and "scatter" not in text
 
 
 def test_accesses_under_a_mask_stay_vector_accesses() -> None:
@@ -84,6 +110,7 @@ TWO = "  %s = alloca [4 x i32], align 4\n  %z = alloca [4 x i32], align 4\n" + L
 KERNELS = {
     "uniform index": UNIFORM_INDEX,
     "own index": OWN_INDEX,
+    "rows in bytes": ROWS_IN_BYTES,
     "index along the lanes": ARRAY + FILL + "  %i = and i64 %tid, 7\n" + picked("i64 %i"),
     "stack of each lane": "  %s = alloca [32 x i32], align 16\n" + LOAD + "  %top = urem i32 %v, 30\n  br label %push\n"
     "push:\n  %h0 = phi i32 [ 0, %entry ], [ %n1, %push ]\n  %e = getelementptr i32, ptr %s, i32 %h0\n"

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from weft.ir import ConstInt, Instruction, Value
+from weft.analysis.memory.addresses import goes_by
+from weft.ir import Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import I8, ArrayType, Type
 
@@ -67,18 +68,13 @@ def element_bytes(addresses: Collection[Instruction], layout: DataLayout) -> int
 
 
 def _is_multiple(step: Instruction, size: int, layout: DataLayout) -> bool:
-    """Whether a ``getelementptr`` goes by whole elements."""
+    """Whether a ``getelementptr`` goes by whole elements, along arrays only."""
     type: Type = step.source_type
-    for i, index in enumerate(step.operands[1:]):
-        if i:
-            if not isinstance(type, ArrayType):
-                return False
-            type = type.element
-        if layout.size(type) % size == 0:
-            continue
-        if not isinstance(index, ConstInt) or index.signed * layout.size(type) % size:
+    for _ in step.operands[2:]:
+        if not isinstance(type, ArrayType):
             return False
-    return True
+        type = type.element
+    return goes_by(step, size, layout)
 
 
 def spread_elements(addresses: Collection[Instruction], size: int, lanes: int, layout: DataLayout) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.analysis.memory.addresses import LinearAddress, decompose
+from weft.analysis.memory.addresses import LinearAddress, decompose, with_factors
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.stack_objects import CACHE_LINE, object_bytes
 from weft.diag.errors import UnsupportedError
@@ -73,9 +73,10 @@ def _from_one_address(w: Widening, address: LinearAddress, element: int, name: s
     strides = [s for s in w.divergence.shape(address.base).strides if isinstance(s, int)]
     first = [(o + address.offset * width) // element for o in w.lanes.offsets(strides)]
     total: Value = w.lanes.constant(I32, first)
+    address = with_factors(address)
     for index, scale in zip(address.indices, address.scales, strict=True):
         number = _as_i32(w, w.vector(index))
-        factor = w.lanes.splat(ConstInt(I32, scale // element * width))
+        factor = w.lanes.splat(ConstInt(I32, scale // element * width % 2**32))
         total = builder.binary("add", builder.binary("mul", number, factor), total)
     return builder.gep(int_type(8 * element), w.scalar(address.base), (total,), name=name)
 

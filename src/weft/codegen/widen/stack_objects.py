@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import goes_by
 from weft.analysis.memory.stack_objects import Site, StackObjects, forwards_pointer
 from weft.analysis.shapes import Shape
 from weft.codegen.widen.lanes import LaneSpace
@@ -167,7 +167,7 @@ def _element_size(
         return None
     size = sizes.pop()
     steps = [p for p in pointers if p.op == "getelementptr"]
-    return size if all(_moves_by(step, size, layout) for step in steps) else None
+    return size if all(goes_by(step, size, layout) for step in steps) else None
 
 
 def _keeps_track(user: Instruction, together: set[Site], objects: StackObjects) -> bool:
@@ -183,9 +183,3 @@ def _keeps_track(user: Instruction, together: set[Site], objects: StackObjects) 
     if user.op == "call":
         return (user.callee_name or "").startswith(_LIFETIMES)
     return user.op in ("getelementptr", "freeze")
-
-
-def _moves_by(step: Instruction, size: int, layout: DataLayout) -> bool:
-    """Whether an address is moved by whole elements."""
-    address = decompose(step.operands, step.source_type, layout)
-    return all(distance % size == 0 for distance in (address.offset, *address.scales))
