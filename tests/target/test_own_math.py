@@ -1,6 +1,7 @@
 """Functions of weft's own: their error over all numbers, what odd ones become, where their coefficients are from."""
 
 import ctypes
+import math
 import os
 from collections.abc import Callable
 
@@ -193,8 +194,34 @@ def test_none_means_the_c_library(monkeypatch) -> None:
     assert math_finder({}, TargetSpec.of_isa(AVX2))("atanf", 8) is None
 
 
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize(("name", "base"), [("exp", math.e), ("exp2", 2.0), ("exp10", 10.0)])
+def test_no_operation_of_small_powers_has_a_subnormal_result(name: str, base: float, isa: Isa) -> None:
+    """Each would take a hundred cycles. Where such results are zero, what is subnormal is there all the same."""
+    text = """
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define void @set(ptr %a) {
+  call void @llvm.x86.sse.ldmxcsr(ptr %a)
+  ret void
+}
+"""
+    code = load_object(emit_object(text, TargetSpec.of_isa(isa)), ["set"], {})
+    set_control = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("set"))
+    usual, flushing = (np.array([word], np.uint32) for word in (0x1F80, 0x9F80))
+    x = np.linspace(-160, -120, 4096, dtype=np.float64) * math.log(2) / math.log(base)
+    # Rounding decides what is next to the least normal number.
+    x = x[np.abs(np.log2(base) * x + 126) > 1e-3].astype(np.float32)
+    run = compiled(name, isa, isa.lanes(32))
+    set_control(flushing.ctypes.data)
+    got = run(x)
+    set_control(usual.ctypes.data)
+    assert error(name, x, got).max() <= FUNCTIONS[name].ulp
+    assert ((got > 0) & (got < 2.0**-126)).any()
+
+
 def test_what_has_no_slow_path_says_so() -> None:
     assert not has_odd_arguments("log", 16, AVX512)
+    assert has_odd_arguments("exp", 16, AVX512)
     assert has_odd_arguments("log", 8, AVX2)
     assert has_odd_arguments("sin", 16, AVX512)
 

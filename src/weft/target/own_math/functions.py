@@ -18,6 +18,9 @@ from weft.target.own_math.writing import Lines
 
 _LEAST_NORMAL_BITS = 0x00800000
 _INFINITY_BITS = 0x7F800000
+_FRACTION_OF_LEAST = 149
+"""The least number is two to the power of this, negated."""
+
 _MAGIC_DOUBLE = 1.5 * 2**52
 _THREE_QUARTERS_BITS = 0x3F400000
 
@@ -83,20 +86,31 @@ def _exp(
     base: float, parts: tuple[float, ...], polynomial: tuple[float, ...], low: float, high: float
 ) -> OwnFunction:
     """Powers of a base: `parts` add up to the logarithm of 2 to it; zero below `low`, infinity above `high`."""
+    least = -126 / math.log2(base)
 
-    def power(w: Lines, x: str, is_clamped: bool) -> str:
+    def parts_of(w: Lines, x: str) -> tuple[str, str, str]:
         n, bits = w.nearest(x, math.log2(base))
-        r = _without(w, x, n, parts)
-        return (w.scale if is_clamped else w.scale_normal)(w.polynomial(r, polynomial), n, bits)
+        return w.polynomial(_without(w, x, n, parts), polynomial), n, bits
 
     def careful(w: Lines, x: str) -> str:
-        return power(w, w.clamp(x, low, high), True)
+        x = w.clamp(x, low, high)
+        p, n, bits = parts_of(w, x)
+        # The bits of a subnormal number are how many times it has the least one. Computing with it takes long.
+        is_tiny = w.compare("olt", x, w.float(least * (1 + 2**-20)))
+        n = w.select(is_tiny, w.add(n, w.float(_FRACTION_OF_LEAST)), n)
+        bits = w.select_integers(is_tiny, w.integers_of("add", bits, w.integer(_FRACTION_OF_LEAST)), bits)
+        product = w.scale(p, n, bits)
+        return w.select(is_tiny, w.from_bits(w.whole(product)), product)
 
     def is_extreme(w: Lines, x: str) -> str | None:
-        return None if w.has_parts else w.larger(x, 125 / math.log2(base))
+        if w.has_parts:
+            return w.compare("olt", x, w.float(least * (1 - 2**-20)))
+        return w.larger(x, 125 / math.log2(base))
 
     def write(w: Lines, x: str) -> str:
-        return careful(w, x) if w.has_parts else power(w, x, False)
+        if w.has_parts:
+            return w.scale(*parts_of(w, w.clamp(x, least * (1 - 2**-20), high)))
+        return w.scale_normal(*parts_of(w, x))
 
     return OwnFunction(write, 1.4, is_extreme, careful)
 

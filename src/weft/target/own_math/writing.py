@@ -12,6 +12,7 @@ from weft.machine.targets import Isa
 
 _MAGIC = 12582912.0
 _MAGIC_BITS = 0x4B400000
+_WHOLE_BITS = 0x4B000000
 
 
 class Lines:
@@ -174,6 +175,11 @@ class Lines:
             return self.scale(x, power, bits)
         up = self.integers_of("shl", bits, self.integer(23))
         return self.from_bits(self.integers_of("add", self.bits(x), up))
+
+    def whole(self, x: str) -> str:
+        """The integer next to a number from 0 to 2**23."""
+        shifted = self.add(x, self.float(2.0**23))
+        return self.integers_of("sub", self.bits(shifted), self.integer(_WHOLE_BITS))
 
     def larger(self, x: str, size: float) -> str:
         """Which numbers are of larger size, or NaN."""
