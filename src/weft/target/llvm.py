@@ -17,6 +17,7 @@ import llvmlite
 import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
+from weft.machine.targets import best_isa
 from weft.target.newgvn import is_bounded
 from weft.target.once import FORK_LOCKS
 
@@ -61,7 +62,7 @@ class TargetMachine:
         How hard the code generator optimizes, 0 to 3.
     """
 
-    __slots__ = ("_machine", "data_layout", "triple")
+    __slots__ = ("_machine", "data_layout", "isa", "triple")
 
     def __init__(self, triple: str, cpu: str, features: str, level: int) -> None:
         _initialize(triple.startswith(_native_arch()))
@@ -75,6 +76,8 @@ class TargetMachine:
         except RuntimeError as error:
             raise CompileError(f"LLVM has no target machine for {triple} {cpu}: {error}") from None
         self.triple = triple
+        named = {text[1:] for text in features.split(",") if text.startswith("+")}
+        self.isa = best_isa(triple.split("-", 1)[0], named, cpu)
         self.data_layout = str(self._machine.target_data)
 
     def emit_object(self, module: ParsedModule) -> bytes:
@@ -100,6 +103,10 @@ class ParsedModule:
     def __init__(self, text: str, machine: TargetMachine) -> None:
         self.ref: Any = _refusing(binding.parse_assembly, _targeted(text, machine), binding.create_context())
         _refusing(self.ref.verify)
+
+    def replace(self, text: str, machine: TargetMachine) -> None:
+        """Become another module, that of a text."""
+        self.ref = ParsedModule(text, machine).ref
 
     def __str__(self) -> str:
         return str(self.ref)

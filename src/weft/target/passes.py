@@ -31,6 +31,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
+from weft.target.vectorized_math import is_vectorized, with_own_math
 
 
 class PassList(Struct, frozen=True):
@@ -155,3 +156,15 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
             vectorize=passes.vectorize,
             superwords=passes.superwords,
         )
+        if passes.vectorize:
+            _take_own_math(module, machine)
+
+
+def _take_own_math(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let loops that have been vectorized call mathematics of weft's own, inlined."""
+    if not any(is_vectorized(f.name) for f in module.ref.functions):
+        return
+    text = with_own_math(str(module), machine.isa)
+    if text is not None:
+        module.replace(text, machine)
+        module.run_passes(("always-inline", "globaldce"), machine)
