@@ -26,6 +26,7 @@ from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
+from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.stack_addresses import sink_stack_addresses
@@ -95,7 +96,8 @@ def _take_apart(unit: ScalarUnit) -> bool:
 
 
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
-    return sum(map(replace_known_numbers, unit.module.definitions())) > 0
+    near = sum(map(replace_near_remainders, unit.module.definitions()))
+    return near + sum(map(replace_known_numbers, unit.module.definitions())) > 0
 
 
 def _shorten_conversions(unit: ScalarUnit) -> bool:
@@ -173,7 +175,7 @@ AGGREGATES: Pass[ScalarUnit] = Pass(
 )
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
-    "no number of known sign is asked for it",
+    "no number of known sign is asked for it, and none near a divisor is divided for its remainder",
     _replace_known_numbers,
     requires=(PLAIN,),
     optional=True,

@@ -16,7 +16,7 @@ number of n bits. As with ranges, an answer holds for every thread and every exe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from weft.analysis.integers.intervals import Interval, full
@@ -35,6 +35,8 @@ MAX_DEPTH = 6
 
 BUDGET = 48
 """Sums that are looked at for an answer."""
+
+_SUMS = frozenset(("add", "sub", "mul", "shl", "or", "xor", "sext", "zext"))
 
 
 class Sum(NamedTuple):
@@ -65,6 +67,55 @@ class Differences:
         """Whether a number is known not to be negative in threads that run `block`."""
         return self._holds(self._sum_of(value), block, MAX_STEPS, set())
 
+    def is_sum_not_negative(
+        self, constant: int, terms: Iterable[tuple[Value, int]], block: BasicBlock
+    ) -> bool:
+        """Whether a constant and numbers times factors are known not to be negative together, as `is_not_negative`.
+
+        A number that is compared with something is not taken apart, and what exceeds it is replaced by it.
+        """
+        terms = tuple(terms)
+        compared = {v for value, _ in terms for v in self._compared(value, block, MAX_DEPTH)}
+        total = Sum(constant)
+        for value, times in terms:
+            total = total.plus(self._down_to(value, compared, MAX_DEPTH), times)
+        if self._holds(total, block, MAX_STEPS, set()):
+            return True
+        factors = dict(total.terms)
+        for value in compared:
+            for above, distance in self._upper_numbers(value, block):
+                times = factors.get(above, 0)
+                least = Sum(distance, ((value, 1),))
+                lower = total.plus(_number(above), -times).plus(least, times)
+                if times > 0 and self._holds(lower, block, MAX_STEPS, set()):
+                    return True
+        return False
+
+    def _compared(self, value: Value, block: BasicBlock, depth: int) -> Iterator[Value]:
+        """The parts of a sum of which conditions are known, but for those in one of these."""
+        if self._ranges.bounds_of(value, block):
+            yield value
+        elif depth and isinstance(value, Instruction) and value.op in _SUMS:
+            for part in value.operands:
+                if isinstance(part, Instruction):
+                    yield from self._compared(part, block, depth - 1)
+
+    def _down_to(self, value: Value, kept: Set[Value], depth: int) -> Sum:
+        """A number as a sum of such that are kept, and others."""
+        if isinstance(value, ConstInt):
+            return Sum(value.signed)
+        apart = None
+        if depth and value not in kept:
+            apart = self._take_apart(value, lambda part: self._down_to(part, kept, depth - 1))
+        return apart or _number(value)
+
+    def _upper_numbers(self, value: Value, block: BasicBlock) -> Iterator[tuple[Value, int]]:
+        """Numbers that another one does not exceed, with how much less it is at least."""
+        for _, predicate, other, _ in self._ranges.bounds_of(value, block):
+            is_signed = predicate in ("slt", "sle", "eq")
+            if is_signed or (predicate in ("ult", "ule") and self._range(other, block).lo >= 0):
+                yield other, 1 if predicate in ("slt", "ult") else 0
+
     def _holds(self, total: Sum, block: BasicBlock, steps: int, seen: set[Sum]) -> bool:
         if len(total.terms) > MAX_TERMS or len(seen) == BUDGET or total in seen:
             return False
@@ -90,10 +141,8 @@ class Differences:
 
     def _upper(self, value: Value, block: BasicBlock) -> Iterator[Sum]:
         """Sums that a number does not exceed."""
-        for _, predicate, other, _ in self._ranges.bounds_of(value, block):
-            is_signed = predicate in ("slt", "sle", "eq")
-            if is_signed or (predicate in ("ult", "ule") and self._range(other, block).lo >= 0):
-                yield self._sum_of(other).plus(Sum(-1 if predicate in ("slt", "ult") else 0))
+        for other, distance in self._upper_numbers(value, block):
+            yield self._sum_of(other).plus(Sum(-distance))
         yield from self._ends(value, "llvm.smin.", -1)
 
     def _lower(self, value: Value, block: BasicBlock) -> Iterator[Sum]:
@@ -131,19 +180,20 @@ class Differences:
             return Sum(value.signed)
         known = self._sums.get(value)
         if known is None:
-            known = (self._take_apart(value, depth) if depth else None) or _number(value)
+            apart = self._take_apart(value, lambda part: self._sum_of(part, depth - 1)) if depth else None
+            known = apart or _number(value)
             if depth == MAX_DEPTH:
                 self._sums[value] = known
         return known
 
-    def _take_apart(self, value: Value, depth: int) -> Sum | None:
+    def _take_apart(self, value: Value, sum_of: Callable[[Value], Sum]) -> Sum | None:
         if not isinstance(value, Instruction) or not isinstance(value.type, IntType):
             return None
         if value.op in ("sext", "zext"):
             operand = value.operands[0]
             is_same = value.op != "zext" or "nneg" in value.flags or self._range(operand, value.block).lo >= 0
-            return self._sum_of(operand, depth - 1) if is_same else None
-        if value.op not in ("add", "sub", "mul", "shl", "or", "xor"):
+            return sum_of(operand) if is_same else None
+        if value.op not in _SUMS:
             return None
         parts = _parts_of(value)
         if parts is None:
@@ -158,7 +208,7 @@ class Differences:
                 return None
         total = Sum(constant)
         for operand, times in factors:
-            total = total.plus(self._sum_of(operand, depth - 1), times)
+            total = total.plus(sum_of(operand), times)
         return total
 
 
