@@ -93,6 +93,19 @@ def test_what_runs_for_parts_of_a_lane_group_calls_functions_of_wefts_own() -> N
 
 def test_passive_lanes_are_left_to_functions_for_which_all_arguments_are_alike() -> None:
     text = lower_kernel(
-        read_module(math_kernel("exp", "float", True)), "kernel", CompileOptions(width=16), spec_of(AVX512)
+        read_module(math_kernel("log", "float", True)), "kernel", CompileOptions(width=16), spec_of(AVX512)
     ).text
     assert "splat (float 1.000000e+00)" not in text.partition("define internal <16 x float> @weft.math")[0]
+
+
+def test_approximate_powers_that_are_subnormal_are_zero_where_that_is_faster() -> None:
+    for flags, isa, symbol in (
+        ("", AVX512, "exp"),
+        ("fast ", AVX512, "flushed_exp"),
+        ("afn ", AVX512, "flushed_exp"),
+        ("fast ", AVX2, "exp"),
+    ):
+        kernel = math_kernel("exp", "float", True).replace("call float", f"call {flags}float")
+        text = lower_kernel(read_module(kernel), "kernel", CompileOptions(width=16), spec_of(isa)).text
+        defined = set(re.findall(r"define internal .*@weft\.math\.(\w+)\.v\d+f32\(", text))
+        assert defined == {symbol}

@@ -13,7 +13,14 @@ from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, SSE2, Isa
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
-from weft.target.own_math import FUNCTIONS, coefficients, has_odd_arguments, own_symbol, with_definitions
+from weft.target.own_math import (
+    FUNCTIONS,
+    coefficients,
+    flushed_symbol,
+    has_odd_arguments,
+    own_symbol,
+    with_definitions,
+)
 from weft.target.passes import FINAL
 from weft.target.vector_math import math_finder
 
@@ -45,9 +52,10 @@ SPECIAL = np.array(
 )  # fmt: skip
 
 
-def compiled(name: str, isa: Isa, lanes: int) -> Callable[..., np.ndarray]:
+def compiled(name: str, isa: Isa, lanes: int, *, flushed: bool = False) -> Callable[..., np.ndarray]:
     """The function, on arrays; what takes one argument has another that it leaves alone."""
-    vector, symbol, count = f"<{lanes} x float>", own_symbol(name, 32, lanes), FUNCTIONS[name].arguments
+    vector, count = f"<{lanes} x float>", FUNCTIONS[name].arguments
+    symbol = flushed_symbol(name, lanes, isa) if flushed else own_symbol(name, 32, lanes)
     given = ", ".join(f"{vector} %{x}" for x in "xy"[:count])
     text = f"""
 declare {vector} @{symbol}({", ".join([vector] * count)})
@@ -217,6 +225,23 @@ define void @set(ptr %a) {
     set_control(usual.ctypes.data)
     assert error(name, x, got).max() <= FUNCTIONS[name].ulp
     assert ((got > 0) & (got < 2.0**-126)).any()
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "exp10"])
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_approximate_powers_have_zero_for_subnormal_numbers(name: str, lanes: int) -> None:
+    assert flushed_symbol(name, lanes, AVX2) is None and flushed_symbol("log", lanes, AVX512) is None
+    if AVX512 not in ISAS:
+        pytest.skip("this machine has no AVX-512")
+    run = compiled(name, AVX512, lanes, flushed=True)
+    bits = np.arange(0, 1 << 32, STEP, dtype=np.uint64)
+    x = np.concatenate([bits.astype(np.uint32).view(np.float32), SPECIAL])
+    with np.errstate(all="ignore"):
+        got, wanted = run(x), REFERENCE[name](x.astype(np.float64))
+    least = np.float32(2.0**-126)
+    is_normal = ~(wanted < 1.0001 * least)
+    assert error(name, x[is_normal], got[is_normal]).max() <= FUNCTIONS[name].ulp
+    assert not got[wanted < 0.999 * least].any()
 
 
 def test_what_has_no_slow_path_says_so() -> None:

@@ -12,7 +12,7 @@ from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function, wants_own
 from weft.target.machine import TargetSpec
-from weft.target.own_math import FUNCTIONS, has_odd_arguments, is_own, own_symbol
+from weft.target.own_math import FUNCTIONS, flushed_symbol, has_odd_arguments, is_own, own_symbol
 
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
 
@@ -71,7 +71,9 @@ def _own(name: str, bits: int, lanes: int, isa: Isa) -> VectorMathFunction | Non
     symbol = own_symbol(name, bits, count)
     if symbol is None:
         return None
-    return VectorMathFunction(symbol, count, FUNCTIONS[name].ulp, not has_odd_arguments(name, count, isa))
+    flushed = flushed_symbol(name, count, isa)
+    takes_any = not has_odd_arguments(name, count, isa)
+    return VectorMathFunction(symbol, count, FUNCTIONS[name].ulp, takes_any, approximate=flushed)
 
 
 def _is_faster(name: str, isa: Isa) -> bool:

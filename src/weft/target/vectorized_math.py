@@ -14,7 +14,7 @@ import re
 
 from weft.machine.targets import Isa
 from weft.machine.vecmath_load import wants_own
-from weft.target.own_math import FUNCTIONS, own_symbol, with_definitions
+from weft.target.own_math import FUNCTIONS, flushed_symbol, own_symbol, with_definitions
 
 _INTRINSIC = re.compile(rf"llvm\.(?:{'|'.join(FUNCTIONS)})\.v\d+f32")
 
@@ -40,6 +40,7 @@ def with_own_math(text: str, isa: Isa) -> str | None:
         symbol = own_symbol(name, 32, lanes)
         if symbol is None or isa.vector_bits < FUNCTIONS[name].faster_bits:
             return call[0]
+        symbol = flushed_symbol(name, lanes, isa) or symbol
         vector = f"<{lanes} x float>"
         needed[symbol] = f"declare {vector} @{symbol}({', '.join([vector] * FUNCTIONS[name].arguments)})"
         return f"{head} @{symbol}("

@@ -39,6 +39,8 @@ class VectorMathFunction(Struct, frozen=True):
         All arguments cost the same, so those of passive lanes are left as they are.
     inline
         Whether it may become part of the code that calls it, if the module defines it.
+    approximate
+        The symbol for calls that may be approximate, if that is another one; it takes any arguments.
     """
 
     symbol: str
@@ -46,6 +48,7 @@ class VectorMathFunction(Struct, frozen=True):
     ulp: float
     takes_any: bool = False
     inline: bool = True
+    approximate: str | None = None
 
 
 FindMath = Callable[[str, int], VectorMathFunction | None]
@@ -159,13 +162,16 @@ def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None
     element = call.type
     assert isinstance(element, FloatType)
     args = [w.vector(a) for a in call.args]
-    if w.mask is not None and not math.takes_any:
+    approximate = math.approximate if {"fast", "afn"} & set(call.flags) else None
+    if w.mask is not None and not (math.takes_any or approximate):
         known = math_function(call.callee_name or "")
         harmless = w.lanes.splat(ConstFloat.of(element, ordinary_argument(known[0] if known else "")))
         args = [builder.select(w.mask, a, harmless) for a in args]
     part = VectorType(element, lanes)
     callee = w.module.declare(
-        math.symbol, FunctionType(part, (part,) * len(args)), ("nounwind", "willreturn", "memory(none)")
+        approximate or math.symbol,
+        FunctionType(part, (part,) * len(args)),
+        ("nounwind", "willreturn", "memory(none)"),
     )
     parts: list[Value] = []
     for start in range(0, width, lanes):

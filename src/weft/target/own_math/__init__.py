@@ -17,6 +17,7 @@ from weft.target.own_math.functions import FUNCTIONS, OwnFunction
 from weft.target.own_math.writing import Lines
 
 _PREFIX = "weft.math."
+_FLUSHED = "flushed_"
 _SYMBOL = re.compile(r"weft\.math\.(\w+)\.v(\d+)f32")
 _DECLARATION = re.compile(r"^declare [^\n]*@(weft\.math\.[\w.]+)\([^\n]*$", re.MULTILINE)
 _ATTRIBUTES = "nounwind willreturn memory(none)"
@@ -27,6 +28,13 @@ def own_symbol(name: str, bits: int, lanes: int) -> str | None:
     if bits != 32 or name not in FUNCTIONS:
         return None
     return f"{_PREFIX}{name}.v{lanes}f32"
+
+
+def flushed_symbol(name: str, lanes: int, isa: Isa) -> str | None:
+    """The symbol of the function that has zero for subnormal results; None where that is no faster."""
+    if FUNCTIONS[name].flushed is None or not Lines(isa, lanes).has_parts:
+        return None
+    return f"{_PREFIX}{_FLUSHED}{name}.v{lanes}f32"
 
 
 def is_own(symbol: str) -> bool:
@@ -65,8 +73,13 @@ def _declarations(text: str) -> str:
 
 
 def _definition(symbol: str, name: str, lanes: int, isa: Isa, needed: dict[str, str]) -> str:
-    function, w = FUNCTIONS[name], Lines(isa, lanes)
+    function, w = FUNCTIONS[name.removeprefix(_FLUSHED)], Lines(isa, lanes)
     arguments = _arguments(function)
+    if name.startswith(_FLUSHED):
+        assert function.flushed is not None
+        result = function.flushed(w, *arguments)
+        needed |= w.declared
+        return _function(symbol, w, _typed(w, arguments), "alwaysinline", result)
     result = function.write(w, *arguments)
     odd, slow = function.odd(w, *arguments), ""
     if odd is not None:
@@ -150,4 +163,12 @@ out:
 """
 
 
-__all__ = ["FUNCTIONS", "OwnFunction", "has_odd_arguments", "is_own", "own_symbol", "with_definitions"]
+__all__ = [
+    "FUNCTIONS",
+    "OwnFunction",
+    "flushed_symbol",
+    "has_odd_arguments",
+    "is_own",
+    "own_symbol",
+    "with_definitions",
+]

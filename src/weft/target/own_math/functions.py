@@ -44,6 +44,9 @@ class OwnFunction(Struct, frozen=True):
         Writes which arguments are not for `write`; None where there are none.
     careful
         Writes it of arguments that are odd or not; where there is none the C library is asked for those that are.
+    flushed
+        Writes it with zero for results that are subnormal, or next to that, where the machine has an instruction that
+        scales: calls that may be approximate have that.
     arguments
         How many there are.
     faster_bits
@@ -54,6 +57,7 @@ class OwnFunction(Struct, frozen=True):
     ulp: float
     odd: Callable[..., str | None] = lambda w, x: None
     careful: Callable[..., str] | None = None
+    flushed: Callable[..., str] | None = None
     arguments: int = 1
     faster_bits: int = 128
 
@@ -112,7 +116,12 @@ def _exp(
             return w.scale(*parts_of(w, w.clamp(x, least * (1 - 2**-20), high)))
         return w.scale_normal(*parts_of(w, x))
 
-    return OwnFunction(write, 1.4, is_extreme, careful)
+    def flushed(w: Lines, x: str) -> str:
+        first = least * (1 - 2**-20)
+        # Lanes that the mask leaves out would take long as well.
+        return w.scale_where(w.compare("uge", x, w.float(first)), *parts_of(w, w.clamp(x, first, high)))
+
+    return OwnFunction(write, 1.4, is_extreme, careful, flushed=flushed)
 
 
 def _split(w: Lines, x: str) -> tuple[str, str]:

@@ -162,6 +162,14 @@ class Lines:
             x = self.mul(x, self.from_bits(self.integers_of("shl", part, self.integer(23))))
         return x
 
+    def scale_where(self, condition: str, x: str, power: str, bits: str) -> str:
+        """The product with 2**n, or zero where a condition does not hold. Only where `has_parts`."""
+        lanes = max(8, self.lanes)
+        mask = self.line(f"bitcast {self.bools} {condition} to i{self.lanes}")
+        if lanes != self.lanes:
+            mask = self.line(f"zext i{self.lanes} {mask} to i{lanes}")
+        return self._avx512("scalef", f"{self.floats} {x}", f"{self.floats} {power}", mask=mask)
+
     def scale_up(self, x: str, power: str, bits: str) -> str:
         """The same for 0 <= n < 128, where NaN stays NaN."""
         if self.has_parts:
@@ -196,8 +204,8 @@ class Lines:
         """The rest, from 0.75 to 1.5; 1 for 0 and inf, NaN for negative numbers. Only where `has_parts`."""
         return self._avx512("getmant", f"{self.floats} {x}", "i32 11")
 
-    def _avx512(self, op: str, *args: str) -> str:
-        mask = f"i{max(8, self.lanes)} -1"
+    def _avx512(self, op: str, *args: str, mask: str = "-1") -> str:
+        mask = f"i{max(8, self.lanes)} {mask}"
         rest = (f"{self.floats} zeroinitializer", mask, *(("i32 4",) if self.lanes == 16 else ()))
         return self.call(f"llvm.x86.avx512.mask.{op}.ps.{32 * self.lanes}", self.floats, *args, *rest)
 
