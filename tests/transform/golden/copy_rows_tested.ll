@@ -34,7 +34,7 @@ inner.copy:
   br label %inner.cells
 
 inner.other:
-  br label %inner.1
+  br label %inner.kept
 
 inner:
   %j = phi i64 [ 0, %inner.copied ], [ %j.next, %inner.latch ]
@@ -69,7 +69,7 @@ done:
   store i32 %all, ptr %own
   ret void
 
-inner.1:
+inner.kept:
   %j.1 = phi i64 [ 0, %inner.other ], [ %j.next.1, %inner.latch.1 ]
   %r.1 = phi i32 [ %s, %inner.other ], [ %r.next.1, %inner.latch.1 ]
   %again.1 = icmp slt i64 %j.1, %n
@@ -87,14 +87,14 @@ inner.latch.1:
   %v.1 = zext i8 %e.1 to i32
   %r.next.1 = add i32 %odd.1, %v.1
   %j.next.1 = add nsw i64 %j.1, 1
-  br label %inner.1
+  br label %inner.kept
 
 left.left:
   %r.out.1 = phi i32 [ %r, %inner ]
   br label %left
 
 left.left.other:
-  %r.out.2 = phi i32 [ %r.1, %inner.1 ]
+  %r.out.2 = phi i32 [ %r.1, %inner.kept ]
   br label %left
 
 inner.cells:
