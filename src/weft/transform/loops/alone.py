@@ -3,7 +3,8 @@
 Those that count up from a number that is loaded have a version for where it is not negative (`from_zero`); those that
 look indices up are left for a copy where one of these is negative (`front_loops`). Searches by halves have a version
 for short ranges (`bisections`), and what is waited for long is a branch (`branched_choices`). What looks places up is
-not for LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none.
+not for LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none: but where AVX2 spares
+divisions and branches on floats that nobody foresees, as of pairs of particles near enough to act on each other.
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -11,10 +12,12 @@ look places up are marked, so that LLVM runs them iteration after iteration. Pre
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.analysis.loops.along_rows import looks_up
-from weft.graph.loops import loop_forest
-from weft.ir import Function
-from weft.ir.cfg_view import cfg_of
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import Function, Instruction
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_scalar
 from weft.machine.targets import Isa
 from weft.transform.loops.bisections import choose_in_short_ranges
@@ -26,18 +29,43 @@ from weft.transform.loops.hoist_invariants import hoist_invariants
 
 def prepare_alone(function: Function, isa: Isa) -> int:
     """Make these versions, and mark those that look places up; return how many there were."""
+
+    def for_llvm(loop: Loop, view: CFGView) -> bool:
+        return isa.vector_bits > 128 and not isa.mask_registers and _divides_behind_choices(loop, view)
+
     hoist_invariants(function)
     made = mark_long_choices(function, isa) + choose_in_short_ranges(function)
-    made += count_from_zero(function) + leave_for_the_end(function)
-    return made + _keep_lookups_scalar(function)
+    made += count_from_zero(function) + leave_for_the_end(function, for_llvm)
+    return made + _keep_lookups_scalar(function, for_llvm)
 
 
-def _keep_lookups_scalar(function: Function) -> int:
+def _keep_lookups_scalar(function: Function, is_spared: Callable[[Loop, CFGView], bool]) -> int:
     view = cfg_of(function)
     marked = 0
     for loop in loop_forest(view.cfg).loops:
-        if not loop.children and looks_up(loop, view):
+        if not loop.children and looks_up(loop, view) and not is_spared(loop, view):
             for latch in loop.latches:
                 mark_scalar(view.blocks[latch].terminator)
             marked += 1
     return marked
+
+
+def _divides_behind_choices(loop: Loop, view: CFGView) -> bool:
+    """Whether an innermost loop divides floats, or takes roots, where a comparison of floats says so."""
+    if loop.children:
+        return False
+    blocks = [view.blocks[b] for b in loop.blocks]
+    inside = set(blocks)
+    chosen = {
+        way
+        for block in blocks
+        if len(inside.intersection(block.successors)) > 1
+        and isinstance(condition := block.terminator.operands[0], Instruction)
+        and condition.op == "fcmp"
+        for way in block.successors
+    }
+    return any(
+        i.op == "fdiv" or (i.callee_name or "").startswith("llvm.sqrt.")
+        for b in chosen
+        for i in b.instructions
+    )

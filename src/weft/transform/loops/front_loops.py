@@ -19,7 +19,7 @@ poison comes where an address was poison, or else the index is frozen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 
 from weft.graph.cfg import reverse_postorder
 from weft.graph.dominators import dominator_tree
@@ -52,11 +52,13 @@ _FOLLOWED = 4
 """Steps from a question to the address that it is for."""
 
 
-def leave_for_the_end(function: Function) -> int:
-    """Give loops copies for indices that count from the end; how many."""
+def leave_for_the_end(
+    function: Function, is_spared: Callable[[Loop, CFGView], bool] = lambda loop, view: False
+) -> int:
+    """Give loops, but for those that are spared, copies for indices that count from the end; how many."""
     done: set[BasicBlock] = set()
     made = 0
-    while made < MOST_COPIES and (found := _next(function, done)) is not None:
+    while made < MOST_COPIES and (found := _next(function, done, is_spared)) is not None:
         view, loop, question = found
         number = number_asked_for_sign(question)
         assert number is not None
@@ -71,7 +73,9 @@ def leave_for_the_end(function: Function) -> int:
     return made
 
 
-def _next(function: Function, done: Set[BasicBlock]) -> tuple[CFGView, Loop, Instruction] | None:
+def _next(
+    function: Function, done: Set[BasicBlock], is_spared: Callable[[Loop, CFGView], bool]
+) -> tuple[CFGView, Loop, Instruction] | None:
     """The first question that stands between looking an index up and accessing memory there."""
     if not any(number_asked_for_sign(i) is not None for i in function.instructions()):
         return None
@@ -79,7 +83,7 @@ def _next(function: Function, done: Set[BasicBlock]) -> tuple[CFGView, Loop, Ins
     innermost = loop_forest(view.cfg).innermost
     for number in reverse_postorder(view.cfg.succs):
         loop, block = innermost[number], view.blocks[number]
-        if loop is None or block in done:
+        if loop is None or block in done or is_spared(loop, view):
             continue
         for i in block.instructions:
             x = number_asked_for_sign(i)
