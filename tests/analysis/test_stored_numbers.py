@@ -133,3 +133,45 @@ out:
 """)
     # Where the sum wraps around, either way may be gone.
     assert ranges.at(a.value("x"), a.block("inside")) is None
+
+
+FROZEN = """
+declare i1 @weft.any(i1) convergent nounwind willreturn memory(none)
+define i64 @f(i64 %a, i64 %b) {
+entry:
+  %low = icmp slt i64 %a, -5
+  %high = icmp sgt i64 %b, 10
+  %frozen.low = freeze i1 %low
+  %frozen.high = freeze i1 %high
+  %some = or i1 %frozen.low, %frozen.high
+  %any = call i1 @weft.any(i1 %some)
+  br i1 %any, label %out, label %inside
+inside:
+  ret i64 0
+out:
+  ret i64 0
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (FROZEN, True),
+        # One that is poison would be no reason to believe the other one.
+        (FROZEN.replace("or i1 %frozen.low, %frozen.high", "or i1 %low, %high"), True),
+        (
+            FROZEN.replace("i1 %some)", "i1 %together)").replace(
+                "  %any =", "  %together = freeze i1 %some\n  %any ="
+            ),
+            False,
+        ),
+        (FROZEN.replace("icmp slt", "icmp samesign slt").replace("icmp sgt", "icmp samesign sgt"), False),
+    ],
+    ids=["each", "none", "together", "same sign"],
+)
+def test_a_frozen_comparison_tells_of_its_own_number(text: str, known: bool) -> None:
+    a, ranges = ranges_of(text)
+    low, high = (ranges.at(a.value(name), a.block("inside")) for name in "ab")
+    assert (low is not None and low.lo == -5 and high is not None and high.hi == 10) == known
+    assert ranges.at(a.value("a"), a.block("out")) is None

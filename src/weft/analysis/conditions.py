@@ -57,6 +57,7 @@ class Conditions:
     __slots__ = (
         "_behind",
         "_compared",
+        "_frozen",
         "_holding",
         "_on_edge",
         "_parents",
@@ -70,6 +71,7 @@ class Conditions:
         self.dominators = dominators
         self._behind: dict[Value, list[Condition]] = {}
         self._on_edge: dict[tuple[Value, int, int], list[Condition]] = {}
+        self._frozen: dict[Value, list[tuple[_Edge, str, Value]]] = {}
         for source, targets in enumerate(view.cfg.succs):
             if len(targets) > 1 and dominators.reaches(source):
                 for target in set(targets):
@@ -118,6 +120,21 @@ class Conditions:
             known = self._holding[value, number] = self._find(value, number, block.predicate)
         return known
 
+    def frozen(self, value: Value, block: BasicBlock, target: BasicBlock | None = None) -> list[Condition]:
+        """The conditions on `value` that hold in `block`, or for those who go on to `target`, unless it is poison.
+
+        They were asked by a comparison that is frozen. Where the value is poison it may say anything, and of what the
+        value was made of nothing is told.
+        """
+        found: list[Condition] = []
+        for edge, predicate, bound in self._frozen.get(value, ()):
+            number = self.view.index[block]
+            behind = edge.is_only_way and self.dominators.dominates(edge.target, number)
+            crossed = target is not None and (edge.source, edge.target) == (number, self.view.index[target])
+            if (behind and edge.mask in (None, block.predicate)) or (crossed and edge.mask is None):
+                found.append(Condition(edge.target, predicate, bound, edge.mask))
+        return found
+
     def _find(self, value: Value, number: int, mask: Value | None) -> list[Condition]:
         """Walk up the chain of conditions, from the last one that can dominate the block."""
         conditions, parents = self._behind[value], self._parents[value]
@@ -156,9 +173,12 @@ class Conditions:
                 predicate = value.predicate if holds else INVERTED[value.predicate]
                 self._add(left, edge, predicate, right)
                 self._add(right, edge, SWAPPED[predicate], left)
-        elif value.op == "freeze" and _is_comparison(value.operands[0]):
-            # What is poison is not frozen to something that says anything of the number, and ranges say nothing of it.
-            self._take_apart(value.operands[0], holds, edge, depth + 1)
+        elif value.op == "freeze" and _is_comparison(comparison := value.operands[0]):
+            assert isinstance(comparison, Instruction)
+            number, bound = comparison.operands
+            predicate = comparison.predicate if holds else INVERTED[comparison.predicate]
+            if number.tracks_users:
+                self._frozen.setdefault(number, []).append((edge, predicate, bound))
         elif value.op == "call" and value.callee_name == "weft.any" and not holds:
             self._take_apart(value.args[0], False, edge, depth + 1)
         elif value.op == "fcmp":
@@ -206,7 +226,10 @@ def _preorder(dominators: DominatorTree, blocks: int) -> list[int]:
 
 
 def _is_comparison(value: Value) -> bool:
-    return isinstance(value, Instruction) and value.op == "icmp" and isinstance(value.operands[1], ConstInt)
+    """Whether a value is a comparison with a constant, which is poison only where the number is."""
+    if not isinstance(value, Instruction) or value.op != "icmp" or "samesign" in value.flags:
+        return False
+    return isinstance(value.operands[1], ConstInt)
 
 
 def _is_conjunction(value: Instruction) -> bool:

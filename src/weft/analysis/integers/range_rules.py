@@ -7,7 +7,7 @@ operands stay the same meanwhile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -150,7 +150,8 @@ class RangeRules:
 
     def seen(self, value: Value, block: BasicBlock) -> Operand:
         """A value as the threads that run `block` see it."""
-        return self._refined(value, lambda v: self._conditions.holding(v, block))
+        own = self._conditions.frozen(value, block)
+        return self._refined(value, lambda v: self._conditions.holding(v, block), own)
 
     def _is_ordered(self, greater: Value, less: Value, block: BasicBlock) -> bool:
         """Whether conditions say of two integers, for the threads that run `block`, which one is not less."""
@@ -169,10 +170,14 @@ class RangeRules:
     def _arriving(self, value: Value, source: BasicBlock, target: BasicBlock) -> Operand:
         """A φ's operand as the threads that come over an edge bring it."""
         holding, on_edge = self._conditions.holding, self._conditions.on_edge
-        return self._refined(value, lambda v: [*holding(v, source), *on_edge(v, source, target)])
+        own = self._conditions.frozen(value, source, target)
+        return self._refined(value, lambda v: [*holding(v, source), *on_edge(v, source, target)], own)
 
-    def _refined(self, value: Value, conditions_on: Callable[[Value], Iterable[Condition]]) -> Operand:
-        operand: Operand = _plain(value)
+    def _refined(
+        self, value: Value, conditions_on: Callable[[Value], Iterable[Condition]], own: Sequence[Condition]
+    ) -> Operand:
+        """A value that others tell of, and conditions of its `own`."""
+        operand = _tested(_plain(value), value, 0, own) if own else _plain(value)
         for number, offset in self.told_by(value):
             operand = _tested(operand, number, offset, conditions_on(number))
         return operand
