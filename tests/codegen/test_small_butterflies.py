@@ -95,7 +95,9 @@ def test_the_version_is_for_what_is_asked() -> None:
 """
     found = [int(n) for n in re.findall(r"^near\.(\d+):", widened(kernel_text(text), 8), re.M)]
     assert found == [0, 1, 2]
-    found = re.findall(r"^near\.(\d+):", widened(stage("harmless", ALWAYS), 8), re.M)
+    # Where no lane is at an edge there is all of it again.
+    at_edge = widened(stage("harmless", ALWAYS), 8).partition("\ninner:")[0]
+    found = re.findall(r"^near\.(\d+):", at_edge, re.M)
     assert found == ["1", "2", "4"]
 
 
