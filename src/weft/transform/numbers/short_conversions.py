@@ -21,6 +21,7 @@ from weft.graph.block_index import block_index
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, I64, FloatType, FunctionType
 
 _OPPOSITE = {"llvm.smin": "llvm.smax", "llvm.smax": "llvm.smin"}
@@ -86,7 +87,9 @@ def _shorten(function: Function, conversion: Instruction, fits: bool) -> None:
     else:
         assert function.module is not None and isinstance(number.type, FloatType)
         name = f"llvm.fptosi.sat.i32.f{number.type.bits}"
-        short = builder.call(function.module.declare(name, FunctionType(I32, (number.type,))), (number,))
+        short = builder.call(
+            function.module.declare(name, FunctionType(I32, (number.type,)), PURE), (number,)
+        )
     extended = builder.cast("sext", short, I64)
     replace_and_erase(conversion, extended)
     for user in list(extended.instruction_users()):
