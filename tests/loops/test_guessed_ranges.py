@@ -157,6 +157,18 @@ def test_kernels(check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_elementwise_functions() -> None:
+    @weft.vectorize(["int64(int64, int64)"])
+    def common(x, y):
+        while y != 0:
+            x, y = y, x % y
+        return x
+
+    a, b = abs(numbers(300)), abs(numbers(300, seed=2))
+    assert common(a, b).tolist() == [math.gcd(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    assert any("32 bits while its numbers fit" in r.message for r in common.remarks)
+
+
 EXPRESSIONS = (
     "x + y", "x - y", "3 * x + 1", "x // 3", "x % 7", "x % (y | 1)", "x // (y | 3)", "y - 5", "x >> 1", "x & 0xFFFF",
     "max(x, y)", "min(x, y) + 2", "x if x > y else y - x", "x * y % 1009", "y ^ x", "x * x", "-x", "abs(y) + k",
