@@ -175,6 +175,8 @@ def _guess(loop: Loop, view: CFGView, divergence: Divergence) -> _Guess | None:
             return None
         bits[widest] -= 1
     guessed = {v: b for v, b in bounds.items() if not leq(ranges.of(v) or full(I64.bits), b)}
+    if not guessed:
+        return None
     carried: dict[Value, Interval] = {p: guessed[p] for p in phis if p in guessed}
     alike = {v for v in guessed if shape(v).is_uniform}
     return _Guess(loop, view, carried, {v: guessed[v] for v in used if v in guessed}, known, alike)
