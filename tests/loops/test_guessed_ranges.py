@@ -126,12 +126,21 @@ def test_every_pass_does_the_same(function, monkeypatch: pytest.MonkeyPatch) -> 
     assert found.tolist() == as_python_does(function, a, b)
 
 
-def test_what_a_user_leaves_out_is_left_out() -> None:
-    compiled = weft.jit(without=("guessed-ranges",))(divisors)
+@pytest.mark.parametrize("left_out", ["guessed-ranges", "narrowing"])
+def test_what_a_user_leaves_out_is_left_out(left_out: str) -> None:
+    """Without narrowing guesses would be for nothing."""
+    compiled = weft.jit(without=(left_out,))(divisors)
     out = np.zeros(9, np.int64)
     compiled(np.arange(9), np.arange(9) + 2, out)
     assert not any("while its numbers fit" in r.message for r in compiled.remarks)
     assert out.tolist() == [math.gcd(i, i + 2) for i in range(9)]
+
+
+@pytest.mark.parametrize("left_out", ["guessed-ranges", "narrowing"])
+def test_what_a_user_leaves_out_of_a_kernel_is_left_out(left_out: str) -> None:
+    compiled = cuda.jit(without=(left_out,))(kernel)
+    compiled[1, 64](np.arange(60), np.arange(60) + 2, np.zeros(60, np.int64))
+    assert not any("while its numbers fit" in r.message for r in compiled.remarks)
 
 
 def kernel(a, b, out):

@@ -7,6 +7,8 @@ parallel loops, functions of other compilers and whatever these call go through 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.codegen.lane_unit import EveryBranch, LaneUnit
@@ -447,6 +449,12 @@ WIDENING: Pass[LaneUnit] = Pass(
     requires=(CONTROL_UNIFORM,),
     source="Moll, ch. 10; Karrenberg and Hack, §3",
 )
+
+
+def narrowing_passes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:
+    """What makes numbers narrow; guesses are for nothing where that is left out."""
+    return () if NARROWING.name in left_out else (GUESSED_RANGES, NARROWING)
+
 
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""

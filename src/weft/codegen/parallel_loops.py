@@ -26,12 +26,12 @@ from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.inner_loops import prefers_inner_loops
 from weft.codegen.lane_passes import (
     BODIES,
-    GUESSED_RANGES,
     INNER_VERSIONS,
     KNOWN_NUMBERS,
     LINEAR_LANES,
     NARROWING,
     WIDENING,
+    narrowing_passes,
     strided_at_no_edge,
 )
 from weft.codegen.lane_unit import LaneUnit, SimdForm
@@ -232,7 +232,7 @@ def plan_loop(
         return LoopPlan(WidthChoice(1, ""), obstacle)
     walk = choose_walk(unit, runner, both_ways=both_ways) if width is None else None
     if walk is not None and walk.choice.width > 1:
-        runner.run((GUESSED_RANGES, NARROWING), unit)
+        runner.run(narrowing_passes(runner.left_out), unit)
         return LoopPlan(
             walk.choice,
             guessed=unit.summary.guessed,
@@ -248,13 +248,13 @@ def plan_loop(
         return LoopPlan(walk.choice)
     chosen: OpenChoice | None = None
     if width is None and may_be_open(unit.divergence, in_loop=True):
-        narrow = _narrowed(module, body, lanes, isa)
+        narrow = _narrowed(module, body, lanes, isa, runner)
         chosen = open_choice(narrow, isa, in_loop=True) if both_ways else None
         choice = choose_width(narrow, isa, in_loop=True)
         if choice.width == 1 and chosen is None:
             # Its own numbers have the width of addresses.
             return LoopPlan(choice)
-    runner.run((GUESSED_RANGES, NARROWING), unit)
+    runner.run(narrowing_passes(runner.left_out), unit)
     in_lanes = chosen is not None
     mostly = _mostly_run(module, body, lanes, isa) if unit.summary.guessed else unit.divergence
     return LoopPlan(
@@ -281,13 +281,12 @@ def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     return choice
 
 
-def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Divergence:
+def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa, runner: Runner) -> Divergence:
     """The divergence of a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
     trial = clone_function(body, f"{body.name}.narrow")
     unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
-    guessed = GUESSED_RANGES.run(unit)
-    NARROWING.run(unit)
-    if guessed:
+    runner.watched_by().run(narrowing_passes(runner.left_out), unit)
+    if unit.summary.guessed:
         guess_for_good(trial)
         unit.forget()
     found = unit.divergence

@@ -173,10 +173,10 @@ def remark_rows(
         remark_guards(log, guards)
 
 
-def remark_guards(log: RemarkLog, guards: GuardSplit) -> None:
-    """Note which guards threads do not ask any more."""
+def remark_guards(log: RemarkLog, guards: GuardSplit, who: str = "which") -> None:
+    """Note which guards threads do not ask any more, be it that only some, `who`, do not."""
     for span in guards.guards:
-        message = "this guard is a bound of the loop over threads, which need no mask for it"
+        message = f"this guard is a bound of the loop over threads, {who} need no mask for it"
         log.add(RemarkKind.TRANSFORM, message, span, pass_name="guard splitting")
 
 

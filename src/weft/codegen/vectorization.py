@@ -35,6 +35,8 @@ class VectorizationSummary(Struct):
         Whether there is a version for lane groups whose numbers are all of one stretch.
     front
         Whether there is a version for lane groups none of whose indices counts from the end.
+    inner
+        Whether there is a version for lane groups that are at no edge.
     full_loops
         Where loops are that have a copy for when all lanes stay.
     replacement

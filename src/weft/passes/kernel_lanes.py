@@ -86,7 +86,7 @@ def _has_numbers_to_narrow(unit: KernelUnit) -> bool:
 
 def _guess_ranges(unit: KernelUnit) -> bool:
     lanes = LaneSpace((unit.planner.analyzed_width(),))
-    if has_barriers(unit) or _runs_alone_narrowed(unit, lanes):
+    if has_barriers(unit) or NARROWING.name in unit.runner.left_out or _runs_alone_narrowed(unit, lanes):
         return False
     part = LaneUnit(
         unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,

@@ -103,7 +103,7 @@ def _split_guards(unit: KernelUnit) -> None:
     guards = split_guards(unit.module, unit.function, 0)
     if guards is not None:
         unit.bounds = guards.bounds.name
-        remark_guards(unit.remarks, guards)
+        remark_guards(unit.remarks, guards, "of which whole warps along rows that pass it")
         unit.forget()
 
 
