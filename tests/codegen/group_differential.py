@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import ISAS, LEAST_LEVEL, compile_kernel
+from codegen.machine_code import ISAS, compile_kernel
 from generators.group_programs import IN_WORDS, OUT_WORDS, SAME, group_program
 from weft import interp
 from weft.codegen.launch_record import ErrorCode
@@ -74,7 +74,7 @@ def check(choice: Choice) -> str | None:
     """What differs, None when nothing does."""
     whole = all(block[0] % choice.width == 0 for block in choice.blocks)
     code = compile_kernel(
-        choice.text, choice.width, choice.isa, level=LEAST_LEVEL, passes=FINAL_FAST,
+        choice.text, choice.width, choice.isa, level=0, passes=FINAL_FAST,
         whole_rows=whole and not choice.boxed, block=choice.blocks[0] if choice.boxed else None,
     )  # fmt: skip
     judged = Program(read_module(optimize(choice.text, _INLINED, TargetSpec.chosen().machine)))

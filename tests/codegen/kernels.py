@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.machine_code import LEAST_LEVEL, compile_kernel
+from codegen.machine_code import compile_kernel
 from weft import interp
 from weft.interp import Program
 from weft.ir.reader import read_module
@@ -98,7 +98,7 @@ MOST_REGISTERS = 8
 
 def level_for(width: int, isa: Isa | None) -> int:
     """How hard LLVM's code generator tries: its time is nearly all that vectors of many registers cost."""
-    return LEAST_LEVEL if isa is not None and 32 * width > MOST_REGISTERS * isa.vector_bits else 3
+    return 0 if isa is not None and 32 * width > MOST_REGISTERS * isa.vector_bits else 3
 
 
 def agree(text: str, width: int, isa: Isa | None, launches: Sequence[Launch] = LAUNCHES) -> None:

@@ -29,9 +29,6 @@ X86_64 = (SSE2, AVX2, AVX512)
 ISAS = X86_64 if chosen().arch == "x86_64" else (chosen().isa,)
 """The instruction sets that code is generated for, whatever machine of the architecture the tests run on."""
 
-LEAST_LEVEL = 0 if chosen().arch == "x86_64" else 1
-"""How little LLVM's code generator may do: level 0 of other architectures is another one, for fewer vectors."""
-
 
 def spec_of(isa: Isa, level: int = 3) -> TargetSpec:
     """What a program is made for: the least processor of a level; on another architecture this one's own."""

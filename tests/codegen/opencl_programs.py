@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from codegen.machine_code import ISAS, LEAST_LEVEL, compile_kernel
+from codegen.machine_code import ISAS, compile_kernel
 from generators.opencl_expressions import Expressions
 from generators.opencl_programs import COUNTS, OUT_WORDS, OpenclProgram, opencl_program
 from weft import interp, opencl
@@ -159,7 +159,7 @@ def _run_lanes(choice: Choice, origin: KernelOrigin, launch: NDRange, data: Data
     info = origin.info
     for whole, grid, block, slots in _parts(origin, launch, data):
         code = compile_kernel(
-            origin.module(small=True), choice.width, choice.isa, info.name, level=LEAST_LEVEL, passes=FINAL_FAST,
+            origin.module(small=True), choice.width, choice.isa, info.name, level=0, passes=FINAL_FAST,
             whole_rows=whole and not choice.boxed, block=block if choice.boxed else None,
             warp=info.sub_group_size,
         )  # fmt: skip

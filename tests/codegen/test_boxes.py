@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from codegen.kernels import vector_function
-from codegen.machine_code import ISAS, LEAST_LEVEL, X86_64, compile_kernel
+from codegen.machine_code import ISAS, X86_64, compile_kernel
 from weft import cuda, interp
 from weft.codegen.boxes import box_of
 from weft.interp import Program
@@ -124,7 +124,7 @@ def test_runs_load_what_threads_would(guard: str, isa: Isa) -> None:
     for width, block in groups if EVERY else groups[ISAS.index(isa) :: len(ISAS)]:
         wanted, got = np.zeros(prod(block), np.int32), np.zeros(prod(block), np.int32)
         interp.launch(Program(read_module(text)), "kernel", (given, wanted, 19, 40), 1, block, width=width)
-        code = compile_kernel(text, width, isa, level=LEAST_LEVEL, passes=FINAL_FAST, block=block)
+        code = compile_kernel(text, width, isa, level=0, passes=FINAL_FAST, block=block)
         code((given, got, 19, 40), block)
         np.testing.assert_array_equal(got, wanted, f"{block} at {width}")
 

@@ -54,6 +54,17 @@ def test_target_machines_are_made_once_for_a_spec():
     assert target_machine(TargetSpec.of_isa(AVX2)) is not target_machine(TargetSpec.of_isa(AVX2, level=0))
 
 
+def test_the_code_generator_of_aarch64_is_the_one_that_knows_vectors_of_pointers():
+    text = """
+    define void @k(ptr %o, <4 x ptr> %p, ptr %q) {
+      %all = insertelement <4 x ptr> %p, ptr %q, i64 1
+      store <4 x ptr> %all, ptr %o
+      ret void
+    }
+    """
+    assert emit_assembly(text, TargetSpec.of_isa(NEON, 0)) == emit_assembly(text, TargetSpec.of_isa(NEON, 1))
+
+
 def test_unknown_target_is_a_compile_error():
     with pytest.raises(CompileError, match="vax"):
         TargetSpec("vax-dec-vms").machine

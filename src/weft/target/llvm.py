@@ -59,19 +59,22 @@ class TargetMachine:
     triple, cpu, features
         As LLVM spells them; empty `cpu` and `features` mean the least of the architecture.
     level
-        How hard the code generator optimizes, 0 to 3.
+        How hard the code generator optimizes, 0 to 3; on aarch64 at least 1.
     """
 
     __slots__ = ("_machine", "data_layout", "isa", "triple")
 
     def __init__(self, triple: str, cpu: str, features: str, level: int) -> None:
         _initialize(triple.startswith(_native_arch()))
+        # Level 0 of aarch64 is another code generator, which knows fewer vectors: it stops the process at some of
+        # pointers.
+        opt = max(level, 1) if triple.startswith("aarch64") else level
         try:
             target = binding.Target.from_triple(triple)
             # Position-independent code of the small model is what a cached object can be linked as anywhere:
             # calls go through stubs, so it does not matter how far away a library is mapped.
             self._machine: Any = target.create_target_machine(
-                cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default", jit=True
+                cpu=cpu, features=features, opt=opt, reloc="pic", codemodel="default", jit=True
             )
         except RuntimeError as error:
             raise CompileError(f"LLVM has no target machine for {triple} {cpu}: {error}") from None
