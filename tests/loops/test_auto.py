@@ -342,3 +342,30 @@ def test_totals_of_loops_in_lanes_belong_to_each_iteration_around_them() -> None
     normalized(x, wanted)
     weft.jit(normalized, parallel="auto")(x, got)
     assert (got == wanted).all()
+
+
+def sums_above(x, y, out):
+    for i in range(x.size):
+        total = x[i] + y[i]
+        if total > 100:
+            out[i] = total
+
+
+def sums_until(x, y):
+    for i in range(x.size):
+        total = x[i] * 3 + y[i]
+        if total < x[i]:
+            return i
+    return -1
+
+
+@pytest.mark.parametrize("function", [sums_above, sums_until])
+def test_no_verdict_rests_on_data_that_do_not_wrap_around(function):
+    compiled = auto(function)
+    rng = np.random.default_rng(3)
+    near = np.int64(2**63 - 1) - rng.integers(0, 50, 300)
+    with np.errstate(over="ignore"):
+        for x, y in ((near, rng.integers(0, 100, 300)), (rng.integers(0, 300, 300), near)):
+            arrays = [x, y, np.zeros_like(x)]
+            agree(compiled, *arrays[: function.__code__.co_argcount])
+    assert not any("wrap" in r.message for r in compiled.remarks)

@@ -12,6 +12,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from weft.analysis.sequential.guards import may_tell_overflow
 from weft.analysis.sequential.pointers import base_of
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Assumption, LoopContext, Scope, line_of
@@ -212,7 +213,8 @@ class Accesses:
         """What the description of an access rests on."""
         if isinstance(access, Opaque):
             return []
-        roots: list[Value] = list(access.instruction.operands)
+        instruction = access.instruction
+        roots = [instruction.pointer] if instruction.op == "store" else list(instruction.operands)
         return self.assumed_by(access.scope, roots, access.block)
 
     def assumed_by(self, scope: Scope, values: list[Value], block: BasicBlock) -> list[Assumption]:
@@ -220,12 +222,13 @@ class Accesses:
         assumed = self.reconstruction.program.assumed
         found: dict[Assumption, None] = {}
         seen: set[Value] = set()
-        work = [*values, *(g.value for g in scope.guards(block))]
+        conditions = [g.value for g in scope.guards(block)]
         loop = scope.loop_of(block)
         while loop is not None and loop.scope is scope:
             for exiting in loop.loop.exiting:
-                work += scope.view.blocks[exiting].terminator.operands
+                conditions += scope.view.blocks[exiting].terminator.operands
             loop = loop.parent
+        work = [*values, *(c for c in conditions if not self._says_nothing(c))]
         while work:
             value = work.pop()
             if value in seen:
@@ -239,6 +242,9 @@ class Accesses:
             assert scope.call is not None and scope.call.block is not None
             found.update(dict.fromkeys(self.assumed_by(scope.parent, [*scope.call.args], scope.call.block)))
         return list(found)
+
+    def _says_nothing(self, condition: Value) -> bool:
+        return isinstance(condition, Instruction) and may_tell_overflow(self.reconstruction, condition)
 
 
 def _is_merge(base: Symbol) -> bool:

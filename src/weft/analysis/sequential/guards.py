@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.analysis.sequential.pointers import base_of
-from weft.analysis.sequential.scope import Guard, Obligation, Scope, holding_predicate, line_of
+from weft.analysis.sequential.scope import Guard, LoopContext, Obligation, Scope, holding_predicate, line_of
 from weft.analysis.symbolic.expression import Expression
 from weft.analysis.symbolic.facts import Facts, numeric_bound
-from weft.ir import BasicBlock, Instruction
+from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import IntType, PointerType
 
 if TYPE_CHECKING:
     from weft.analysis.sequential.reconstruction import Reconstruction
+
+_LEAST = -(1 << 63)
 
 
 def inequalities_of(made: Reconstruction, scope: Scope, guard: Guard) -> list[Expression]:
@@ -25,6 +27,8 @@ def inequalities_of(made: Reconstruction, scope: Scope, guard: Guard) -> list[Ex
     is_pointer = isinstance(compare.operands[0].type, PointerType)
     signed = predicate[0] != "u" or is_pointer
     a, b = (made.at(scope, v, guard.block, signed) for v in compare.operands)
+    if may_tell_overflow(made, compare):
+        return []
     if is_pointer and (base_of(a) is None or base_of(a) is not base_of(b)):
         return []
     kind = predicate[1:] if predicate[0] in "su" else predicate
@@ -74,6 +78,36 @@ def _different(
 def _assume_order(made: Reconstruction, value: Instruction, obligation: Obligation) -> None:
     text = "the loop begins before the end that it is tested for"
     made.program.assume(value, "wrap", text, line_of(value), obligation)
+
+
+def may_tell_overflow(made: Reconstruction, compare: Instruction) -> bool:
+    """Whether sums of data are compared, of which no test before a loop can say that they do not wrap around.
+
+    What such a comparison says of numbers that do not wrap is nothing to rest on: it may look for those that do.
+    """
+    assumed, seen, work = made.program.assumed, set[Value](), [*compare.operands]
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if any(a.obligation is not None and _is_of_data(a.obligation) for a in assumed.get(value, ())):
+            return True
+        if isinstance(value, Instruction):
+            work += value.operands
+    return False
+
+
+def _is_of_data(obligation: Obligation) -> bool:
+    """Whether a number of 64 bits is asked for, and data that loops read decide."""
+    if obligation.is_nonnegative:
+        return False
+    low, high = (numeric_bound(obligation.value, upper=upper) for upper in (False, True))
+    if low is not None and low >= _LEAST and high is not None and high <= -_LEAST - 1:
+        return False
+    symbols = obligation.value.symbols()
+    counts = any(isinstance(s.origin, LoopContext) for s in symbols)
+    return not counts and any(s.loop is not None for s in symbols)
 
 
 def facts_on_the_way(made: Reconstruction, scope: Scope, block: BasicBlock) -> list[Expression]:

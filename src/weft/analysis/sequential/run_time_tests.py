@@ -141,23 +141,39 @@ def _add_obligation(
         facts = facts.also([trips - as_expression(headed.iteration)])
     if obligation.is_nonnegative:
         return _add_bound(tests.nonnegative, obligation.value, facts, loop, upper=False)
-    return all(
-        _add_bound(tests.in_range, obligation.value, facts, loop, upper=upper) for upper in (False, True)
-    )
+    return all(_add_range(tests, obligation.value, facts, loop, upper=upper) for upper in (False, True))
+
+
+def _add_range(
+    tests: RunTimeTests, value: Expression, facts: Facts, loop: LoopContext, *, upper: bool
+) -> bool:
+    bound = _bound(value, facts, loop, upper=upper)
+    if bound is None:
+        return False
+    if bound.constant is not None:
+        return -(1 << 63) <= bound.constant < 1 << 63
+    tests.in_range[bound] = None
+    return True
 
 
 def _add_bound(
     into: dict[Expression, None], value: Expression, facts: Facts, loop: LoopContext, *, upper: bool
 ) -> bool:
-    def is_eliminated(symbol: Symbol) -> bool:
-        return symbol.loop is not None and loop.contains(symbol.loop)
-
-    bound = bound_of(value, is_eliminated, facts, upper=upper)
+    bound = _bound(value, facts, loop, upper=upper)
     if bound is None:
         return False
     if bound.constant is None or bound.constant < 0:
         into[bound] = None
     return True
+
+
+def _bound(value: Expression, facts: Facts, loop: LoopContext, *, upper: bool) -> Expression | None:
+    """A bound of a value in a loop, in what is known before it."""
+
+    def is_eliminated(symbol: Symbol) -> bool:
+        return symbol.loop is not None and loop.contains(symbol.loop)
+
+    return bound_of(value, is_eliminated, facts, upper=upper)
 
 
 def _add_sections(
