@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft import cuda
+from weft.interp import Memory, Program, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify_structure
 from weft.ir.writer import write_module
@@ -54,6 +55,75 @@ def test_a_counter_that_is_known_or_goes_down_has_one_version(start: str) -> Non
         text = text.replace("add nsw i64 %k, 1", "add nsw i64 %k, -1").replace(
             "slt i64 %k, %to", "sgt i64 %k, -9"
         )
+    assert count_from_zero(read_module(text).functions["f"]) == 0
+
+
+MOVED = SUM.replace("i64 %from, i64 %to", "i32 %d, i32 %to").replace("slt i64 %k, %to", "slt i64 %k, %wide")
+MOVED = MOVED.replace("%from, %entry", "0, %entry").replace(
+    "entry:\n", "entry:\n  %by = sext i32 %d to i64\n  %wide = sext i32 %to to i64\n"
+)
+MOVED = MOVED.replace("body:\n", "body:\n  %moved = add i64 %k, %by\n").replace(
+    "slt i64 %k, 0", "slt i64 %moved, 0"
+)
+MOVED = MOVED.replace("add i64 %k, %back", "add i64 %moved, %back")
+
+
+def total(text: str, transformed: bool, d: int, to: int) -> int:
+    module, memory = read_module(text), Memory()
+    if transformed:
+        assert count_from_zero(module.functions["f"]) == 1
+        verify_structure(module)
+    numbers = np.array([1, 10, 100, 1000, 10000])
+    arguments = [memory.map_array(numbers), len(numbers), d & 0xFFFFFFFF, to & 0xFFFFFFFF]
+    return int(run_function(Program(module), "f", arguments, 1, memory=memory).data[0])
+
+
+@pytest.mark.parametrize("arguments", [(0, 5), (2, 3), (-3, 5), (-5, 2), (4, 0), (-1, -1), (-(2**31), 0)])
+@pytest.mark.parametrize("text", [MOVED, MOVED.replace("add i64 %k, %by", "sub i64 %k, %by")], ids=["+", "-"])
+def test_what_is_added_to_the_counter_is_asked_for_once(text: str, arguments: tuple[int, int]) -> None:
+    d, to = arguments
+    if "sub i64 %k" in text:
+        d, to = max(min(-d, 5), -5), to if -d <= 0 else min(to, 3)
+    assert total(text, False, d, to) == total(text, True, d, to)
+
+
+def test_one_version_does_not_ask_for_the_sign_of_sums() -> None:
+    module = read_module(MOVED)
+    assert count_from_zero(module.functions["f"]) == 1
+    text = write_module(module)
+    assert text.count("icmp slt i64 %moved") == 1 and text.count("select") == 1
+    assert "freeze" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "%by = sext i32 %d to i64",
+            "%by = zext i32 %d to i64\n  %far = shl i64 %by, 32",
+        ),  # it may wrap around
+        ("%moved = add i64 %k, %by", "%moved = add i64 %x0, %by"),  # it is no sum with the counter
+        ("%moved = add i64 %k, %by", "%moved = sub i64 %by, %k"),  # it falls
+    ],
+)
+def test_other_sums_are_asked_each_time(old: str, new: str) -> None:
+    text = MOVED.replace(old, new)
+    if "%far" in new:
+        text = text.replace("add i64 %k, %by", "add i64 %k, %far")
+    if "%x0" in new:
+        text = text.replace("%moved = add", "%x0 = load i64, ptr %a\n  %moved = add")
+    assert count_from_zero(read_module(text).functions["f"]) == 0
+
+
+def test_sums_that_only_some_iterations_ask_for_are_asked_there() -> None:
+    text = MOVED.replace(
+        "  %negative", "  %odd = trunc i64 %k to i1\n  br i1 %odd, label %use, label %skip\nuse:\n  %negative"
+    )
+    text = text.replace("  %next =", "  br label %skip\nskip:\n  %next =").replace(
+        "[ %sum, %body ]", "[ %kept, %skip ]"
+    )
+    text = text.replace("skip:\n", "skip:\n  %kept = phi i64 [ %sum, %use ], [ %total, %body ]\n")
+    text = text.replace("[ %next, %body ]", "[ %next, %skip ]")
     assert count_from_zero(read_module(text).functions["f"]) == 0
 
 

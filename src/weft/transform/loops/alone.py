@@ -1,8 +1,9 @@
 """Loops of a thread, or an iteration, that runs by itself.
 
-Those that count up from a number that is loaded have a version for where it is not negative (`from_zero`); those that
-look indices up are left for a copy where one of these is negative (`front_loops`). Searches by halves have a version
-for short ranges (`bisections`), and what is waited for long is a branch (`branched_choices`). What looks places up is
+Those that count up from a number that is loaded, or add it to their counter, have a version for where it is not
+negative (`from_zero`); those that look indices up are left for a copy where one of these is negative (`front_loops`).
+Searches by halves have a version for short ranges (`bisections`), what is waited for long is a branch
+(`branched_choices`), and minima take what the last iteration computed last (`carried_last`). What looks places up is
 not for LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none: but where AVX2 spares
 divisions and branches on floats that nobody foresees, as of pairs of particles near enough to act on each other.
 
@@ -22,6 +23,7 @@ from weft.ir.loop_metadata import mark_scalar
 from weft.machine.targets import Isa
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices
+from weft.transform.loops.carried_last import take_carried_last
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
@@ -35,6 +37,7 @@ def prepare_alone(function: Function, isa: Isa) -> int:
 
     hoist_invariants(function)
     made = mark_long_choices(function, isa) + choose_in_short_ranges(function)
+    made += take_carried_last(function)
     made += count_from_zero(function) + leave_for_the_end(function, for_llvm)
     return made + _keep_lookups_scalar(function, for_llvm)
 

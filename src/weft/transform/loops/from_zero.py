@@ -5,6 +5,8 @@ is where s is not negative, which is asked before the loop:
 
     for k in s..e: a[k < 0 ? k + n : k]      if s >= 0: for k in s..e: a[k]      else: the loop as it was
 
+So it is with ``a[k + d]`` where the loop does not change d, and nothing wraps around: ``s + d`` is asked.
+
 Precondition: a loop-closed function, without predicates, shadows and guards. Postcondition: the same; where such a
 test holds, no innermost loop that was chosen asks for the sign of its counter. Preserves the program under FR.
 """
@@ -13,12 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from weft.analysis.integers.intervals import full
+from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.graph.block_index import block_index
+from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_scalar
+from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
 from weft.transform.numbers.known_numbers import asks_for_sign, replace_known_numbers
 
@@ -41,11 +48,13 @@ def count_from_zero(
     done: set[BasicBlock] = set()
     count = 0
     while (found := _next(function, chosen, done)) is not None:
-        view, own, loop = found
-        copies = version_loop(function, view, own, lambda b, loop=loop: _test(b, loop, entered))
+        view, own, loop, moved = found
+        copies = version_loop(function, view, own, lambda b, loop=loop, m=moved: _test(b, loop, m, entered))
         done |= {loop.header, copies[loop.header]}
         # It hardly runs.
         mark_scalar(copies[loop.latch].terminator)
+        for number in moved:
+            _take_as_not_negative(number)
         count += 1
     if count:
         replace_known_numbers(function)
@@ -54,37 +63,133 @@ def count_from_zero(
 
 def _next(
     function: Function, chosen: Callable[[CountedLoop], bool], done: set[BasicBlock]
-) -> tuple[CFGView, Loop, CountedLoop] | None:
+) -> tuple[CFGView, Loop, CountedLoop, list[Instruction]] | None:
     view = cfg_of(function)
+    ranges: Ranges | None = None
     for found in loop_forest(view.cfg).loops:
         if found.children or view.blocks[found.header] in done:
             continue
         loop = counted_loop(view, found)
-        if not isinstance(loop, str) and _asks(loop) and is_left_by_itself(loop) and chosen(loop):
-            return view, found, loop
+        if isinstance(loop, str) or not _may_be_copied(loop):
+            continue
+        asked = _asked(loop, view)
+        if asked and ranges is None:
+            ranges = Ranges(function, view, block_index(view.cfg))
+        moved = [number for number in asked if ranges is not None and _is_moved(number, loop, ranges)]
+        if (moved or _asks(loop)) and is_left_by_itself(loop) and chosen(loop):
+            return view, found, loop, moved
     return None
 
 
+def _may_be_copied(loop: CountedLoop) -> bool:
+    """Whether a small loop counts up."""
+    if loop.counter.step < 1 or loop.predicate not in _RISING:
+        return False
+    return sum(len(block.instructions) for block in loop.blocks) <= LARGEST
+
+
 def _asks(loop: CountedLoop) -> bool:
-    """Whether a small loop counts up, from a number that is not known, and asks for the sign of its counter."""
-    counter = loop.counter
-    if counter.step < 1 or isinstance(counter.start, ConstInt) or loop.predicate not in _RISING:
-        return False
-    if sum(len(block.instructions) for block in loop.blocks) > LARGEST:
-        return False
-    return any(
-        asks_for_sign(i) and any(_without_casts(v) is counter.phi for v in i.operands)
+    """Whether a loop counts from a number that is not known, and asks for the sign of its counter."""
+    return not isinstance(loop.counter.start, ConstInt) and any(
+        asks_for_sign(i) and any(_without_casts(v) is loop.counter.phi for v in i.operands)
         for block in loop.blocks
         for i in block.instructions
     )
 
 
-def _test(builder: Builder, loop: CountedLoop, entered: bool) -> Value:
+def _asked(loop: CountedLoop, view: CFGView) -> list[Instruction]:
+    """The sums of which each iteration asks whether they are negative."""
+    found = [
+        (block, i.operands[0]) for block in loop.blocks for i in block.instructions if _compares_with_zero(i)
+    ]
+    if not found:
+        return []
+    dominators, latch = dominator_tree(view.cfg), view.index[loop.latch]
+    return list(
+        dict.fromkeys(
+            number
+            for block, number in found
+            if isinstance(number, Instruction)
+            and number.op in ("add", "sub", "sext")
+            and dominators.dominates(view.index[block], latch)
+        )
+    )
+
+
+def _compares_with_zero(instruction: Instruction) -> bool:
+    return instruction.op == "icmp" and asks_for_sign(instruction)
+
+
+def _is_moved(number: Value, loop: CountedLoop, ranges: Ranges) -> bool:
+    """Whether a number is the counter and what the loop does not change, and no sum on the way wraps around."""
+    if number is loop.counter.phi:
+        # One that stops at a bound that is less than where it begins wraps around.
+        return loop.predicate != "ne" or "nsw" in loop.counter.following.flags
+    if not isinstance(number, Instruction) or number.block not in loop.blocks:
+        return False
+    if number.op == "sext":
+        return _is_moved(number.operands[0], loop, ranges)
+    if number.op not in ("add", "sub") or not _stays_within(number, ranges):
+        return False
+    left, right = number.operands
+    if number.op == "add" and _is_from_outside(left, loop):
+        left, right = right, left
+    return _is_from_outside(right, loop) and _is_moved(left, loop, ranges)
+
+
+def _is_from_outside(value: Value, loop: CountedLoop) -> bool:
+    return not isinstance(value, Instruction) or value.block not in loop.blocks
+
+
+def _stays_within(number: Instruction, ranges: Ranges) -> bool:
+    """Whether a sum, or difference, does not wrap around."""
+    assert isinstance(number.type, IntType)
+    if "nsw" in number.flags:
+        return True
+    whole = full(number.type.bits)
+    left, right = (ranges.at(v, number.block) or whole for v in number.operands)
+    if number.op == "add":
+        return whole.lo <= left.lo + right.lo and left.hi + right.hi <= whole.hi
+    return whole.lo <= left.lo - right.hi and left.hi - right.lo <= whole.hi
+
+
+def _test(builder: Builder, loop: CountedLoop, moved: list[Instruction], entered: bool) -> Value:
     start = loop.counter.start
-    test: Value = builder.icmp("sge", start, const_int(0, loop.counter.type))
+    first = [start] if _asks(loop) else []
+    # Where the loop is not entered a sum may wrap around, or be poison, which decides nothing.
+    first += [builder.unary("freeze", _first(builder, number, loop)) for number in moved]
+    tests = [builder.icmp("sge", number, const_int(0, number.type)) for number in first]
+    test: Value = tests[0]
+    for other in tests[1:]:
+        test = builder.select(test, other, FALSE)
     if entered:
         test = builder.select(test, builder.icmp(loop.predicate, start, loop.bound), FALSE)
     return test
+
+
+def _first(builder: Builder, number: Value, loop: CountedLoop) -> Value:
+    """A number that moves with the counter, as it is in the first iteration."""
+    if number is loop.counter.phi:
+        return loop.counter.start
+    if not isinstance(number, Instruction) or number.block not in loop.blocks:
+        return number
+    first, *others = (_first(builder, v, loop) for v in number.operands)
+    if number.op == "sext":
+        return builder.cast("sext", first, number.type)
+    return builder.binary(number.op, first, others[0])
+
+
+def _take_as_not_negative(number: Instruction) -> None:
+    """Answer what asks whether a number of the chosen version is negative."""
+    for question in list(number.instruction_users()):
+        if not _compares_with_zero(question):
+            continue
+        for user in list(question.instruction_users()):
+            if user.op == "select" and user.operands[0] is question:
+                user.replace_all_uses(user.operands[2])
+                user.erase()
+        question.replace_all_uses(FALSE)
+        question.erase()
 
 
 def _without_casts(value: Value) -> Value:
