@@ -3,9 +3,10 @@
 Those that count up from a number that is loaded, or add it to their counter, have a version for where it is not
 negative (`from_zero`); those that look indices up are left for a copy where one of these is negative (`front_loops`).
 Searches by halves have a version for short ranges (`bisections`), what is waited for long is a branch
-(`branched_choices`), and minima take what the last iteration computed last (`carried_last`). What looks places up is
-not for LLVM's vectorizer, which makes gathers of that, or takes it apart where there are none: but where AVX2 spares
-divisions and branches on floats that nobody foresees, as of pairs of particles near enough to act on each other.
+(`branched_choices`), and minima take what the last iteration computed last (`carried_last`). Divisions by what a loop
+does not change are multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes
+gathers of that, or takes it apart where there are none: but where AVX2 spares divisions and branches on floats that
+nobody foresees, as of pairs of particles near enough to act on each other.
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -27,6 +28,7 @@ from weft.transform.loops.carried_last import take_carried_last
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.known_divisors import multiply_by_inverses
 
 
 def prepare_alone(function: Function, isa: Isa) -> int:
@@ -39,7 +41,8 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     made = mark_long_choices(function, isa) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + leave_for_the_end(function, for_llvm)
-    return made + _keep_lookups_scalar(function, for_llvm)
+    made += _keep_lookups_scalar(function, for_llvm)
+    return made + multiply_by_inverses(function)
 
 
 def _keep_lookups_scalar(function: Function, is_spared: Callable[[Loop, CFGView], bool]) -> int:
