@@ -15,17 +15,19 @@ from weft import cuda, opencl
 from weft.codegen import trials
 from weft.codegen.trials import PAUSE, may_try, run_better
 from weft.codegen.width import OpenChoice
+from weft.cuda.build import lower
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
 from weft.machine.host import chosen
 from weft.machine.targets import AVX2, NEON
+from weft.options import CompileOptions, Timings
 from weft.passes import kernel_lanes
 from weft.passes.lane_plan import Planner
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
-from weft.target.passes import FINAL
+from weft.target.passes import FINAL, WHOLE, Pipeline
 
 needs_clock = pytest.mark.skipif(chosen().arch != "x86_64", reason="programs may read no clock")
 
@@ -311,6 +313,61 @@ def test_threads_that_search_run_both_ways(cpu: str, monkeypatch: pytest.MonkeyP
             function(x, out)
             np.testing.assert_array_equal(out, known[2:])
         assert says_both(function.remarks) == (width is None)
+
+
+def decayed_rows(a, out):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total = total * np.float32(0.5) + a[i, k]
+            out[i, k] = total
+
+
+def decayed_columns(a, out):
+    i = cuda.grid(1)
+    if i < out.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[0]):
+            total = total * np.float32(0.5) + a[k, i]
+            out[k, i] = total
+
+
+@needs_clock
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v4"])
+def test_kernels_whose_lanes_may_be_rows_apart_run_both_ways(
+    cpu: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    a = np.random.default_rng(3).random((700, 40), np.float32)
+    wanted, total = np.zeros_like(a), np.zeros(700, np.float32)
+    for k in range(40):
+        total = total * np.float32(0.5) + a[:, k]
+        wanted[:, k] = total
+    for width in (None, 16):
+        rows, columns = cuda.jit(decayed_rows, width=width), cuda.jit(decayed_columns, width=width)
+        for _ in range(3):
+            out = np.zeros_like(a)
+            rows[11, 64](a, out)
+            np.testing.assert_array_equal(out, wanted)
+        out = np.zeros((40, 700), np.float32)
+        columns[11, 64](a.T.copy(), out)
+        np.testing.assert_array_equal(out, wanted.T)
+        assert says_both(rows.remarks) == (width is None)
+        assert not says_both(columns.remarks)
+
+
+@needs_clock
+@pytest.mark.parametrize(("kernel", "pipeline"), [(decayed_rows, WHOLE), (nearest, FINAL)])
+def test_loops_that_count_have_the_vectorizers_of_llvm_in_the_code_for_threads_alone(
+    kernel: Any, pipeline: Pipeline
+) -> None:
+    """What looks places up, and does not count, is no work for them, and takes longer to compile."""
+    arrays = tree(20, 70) if kernel is nearest else (np.zeros((4, 4), np.float32),) * 2
+    types = tuple(weft.typeof(a) for a in arrays)
+    made, _ = lower(kernel, types, CompileOptions(), Timings(), TargetSpec.of_isa(AVX2))
+    assert says_both(made.remarks)
+    assert made.pipeline is pipeline
 
 
 @needs_clock

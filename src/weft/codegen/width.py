@@ -27,7 +27,7 @@ from msgspec import Struct
 from weft.analysis.divergence import Divergence
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
-from weft.costs.one_thread import cycles_alone, may_be_alone, searches
+from weft.costs.one_thread import cycles_alone, may_be_alone, may_turn_out_far, searches
 from weft.machine.targets import Isa
 
 MAX_WIDTH = 64
@@ -86,15 +86,20 @@ def choose_width(
 
 
 def may_be_open(divergence: Divergence, *, in_loop: bool = False) -> bool:
-    """Whether the data may decide whether lanes are faster, or threads one by one: by what is looked up, or found."""
-    return may_be_alone(divergence, in_loop=in_loop) or searches(divergence)
+    """Whether the data may decide whether lanes are faster, or threads one by one.
+
+    They do by what is looked up, or found, and in kernels by how far lanes turn out to be apart.
+    """
+    if may_be_alone(divergence, in_loop=in_loop) or searches(divergence):
+        return True
+    return not in_loop and may_turn_out_far(divergence)
 
 
 def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> OpenChoice | None:
     """Whether code in lanes, or for threads one by one, may be faster, as the data decide; None where that is known.
 
     What threads look up, and go on by, may be in the nearest cache or far away; what they search for may be found soon
-    by most of them, while lanes wait for the last one.
+    by most of them, while lanes wait for the last one; and what lanes access may be rows far apart, or neighbours.
     """
     weights = _Weights(divergence, isa, in_loop)
     constants = weights.constants
@@ -104,7 +109,11 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         cycles_alone(divergence, isa, latency) / weights.together(latency)[1]
         for latency in (constants.miss_latency, constants.near_latency)
     ]
-    least, most = constants.searches_open if searches(divergence) else constants.alone_open
+    least, most = constants.alone_open
+    if searches(divergence):
+        least, most = constants.searches_open
+    elif not may_be_alone(divergence, in_loop=in_loop):
+        least, most = constants.far_open
     if max(parts) < least or min(parts) > most:
         return None
     return OpenChoice(parts[0] <= constants.alone_worthwhile)

@@ -83,6 +83,10 @@ class Constants(Struct, frozen=True):
     searches_open
         The same of threads that search, one of which may take as long as all others of its lane group together.
         Guess.
+    far_open
+        The same of kernels whose lanes may turn out to be rows apart, or neighbours. Measured on Intel's Ice Lake:
+        where they are rows apart, threads at 1.9 to 5.5 (Haar wavelets, box blur by running sums, a step of an FFT)
+        take 0.4 to 0.5 of what they take in lanes.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -156,6 +160,7 @@ class Constants(Struct, frozen=True):
     rounds_worthwhile: float = 0.85
     alone_open: tuple[float, float] = (0.6, 4.0)
     searches_open: tuple[float, float] = (0.6, 32.0)
+    far_open: tuple[float, float] = (0.6, 8.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0

@@ -91,6 +91,20 @@ def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
     return False
 
 
+def may_turn_out_far(divergence: Divergence) -> bool:
+    """Whether loops access addresses that are nobody knows how far from lane to lane: neighbours, or rows apart."""
+    loops = divergence.facts.propagation.loops.innermost
+    view = divergence.facts.view
+    return any(
+        i.is_plain_access
+        and loops[number] is not None
+        and divergence.access_form(i).form is Form.GATHER
+        and not _is_in_local_array(i, divergence)
+        for number, block in enumerate(view.blocks)
+        for i in block.instructions
+    )
+
+
 def searches(divergence: Divergence) -> bool:
     """Whether threads leave some loop by several ways, each at another time: as when they have found something.
 

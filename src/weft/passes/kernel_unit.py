@@ -99,6 +99,8 @@ class KernelUnit(Struct):
         That there is to be code in lanes and code for threads one by one.
     alone, alone_rows
         The function for threads one by one then, "" for none, and how it is cut out of rows.
+    alone_counts
+        Whether it has loops that LLVM's vectorizer may take.
     updated
         Arrays that threads only update.
     box_width
@@ -148,6 +150,7 @@ class KernelUnit(Struct):
     open_choice: OpenChoice | None = None
     alone: str = ""
     alone_rows: Rows | None = None
+    alone_counts: bool = False
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
     box: tuple[int, int] | None = None

@@ -141,12 +141,13 @@ class StartedKernel(Struct):
             text = with_masked_loops(text, spec.isa)
             text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
         program = unit.done
+        alone = unit.summary is None and unit.order.obstacle is None
         return LoweredKernel(
             text, unit.entry, unit.arena, program.lines, unit.timings, unit.math, unit.remarks, log.stages,
             program.run_unit, unit.terms, unit.summary, unit.called,
             [] if unit.summary is not None else list(unit.module.definitions()),
             None if unit.order.linear else unit.order.dimension, self.captured,
-            WHOLE if unit.summary is None and unit.order.obstacle is None else FINAL, self.row_numbers,
+            WHOLE if alone or unit.alone_counts else FINAL, self.row_numbers,
         )  # fmt: skip
 
 

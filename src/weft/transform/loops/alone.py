@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.analysis.loops.along_rows import looks_up
+from weft.analysis.loops.counted_loops import counted_loop
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.loop_metadata import mark_scalar
+from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.machine.targets import Isa
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices
@@ -43,6 +44,17 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     made += count_from_zero(function) + leave_for_the_end(function, for_llvm)
     made += _keep_lookups_scalar(function, for_llvm)
     return made + multiply_by_inverses(function)
+
+
+def has_loops_for_llvm(function: Function) -> bool:
+    """Whether innermost loops count, and are not marked for LLVM to run iteration after iteration."""
+    view = cfg_of(function)
+    return any(
+        not loop.children
+        and not any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches)
+        and not isinstance(counted_loop(view, loop), str)
+        for loop in loop_forest(view.cfg).loops
+    )
 
 
 def _keep_lookups_scalar(function: Function, is_spared: Callable[[Loop, CFGView], bool]) -> int:
