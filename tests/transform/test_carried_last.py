@@ -105,6 +105,84 @@ def test_others_stay(change: tuple[str, str]) -> None:
     assert take_carried_last(read_module(MEMORY.replace(*change)).functions["f"]) == 0
 
 
+TOTAL = """
+define double @f(ptr %x, i64 %n, double %from) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %s = phi double [ %from, %entry ], [ %chosen, %body ]
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr double, ptr %x, i64 %k
+  %v = load double, ptr %at
+  %small = fcmp olt double %v, 3.0
+  %sum = fadd double %s, %v
+  %chosen = select i1 %small, double %sum, double %s
+  %next = add nsw i64 %k, 1
+  br label %head
+done:
+  ret double %s
+}
+"""
+
+
+def total(module: Module, values: list[float], start: float) -> int:
+    memory, array = Memory(), np.array(values)
+    outcome = run_function(
+        Program(module), "f", [memory.map_array(array), len(values), start], 1, memory=memory
+    )
+    return int(np.asarray(outcome.data).view(np.uint64).reshape(-1)[0])
+
+
+@pytest.mark.parametrize("start", [0.0, -0.0, 1.5, np.inf])
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("", ""),
+        ("double %sum, double %s", "double %s, double %sum"),
+        ("fadd double %s, %v", "fadd double %v, %s"),
+        ("fadd double %s, %v", "fsub double %s, %v"),
+    ],
+    ids=["sum", "else", "turned around", "difference"],
+)
+def test_what_is_added_is_chosen_and_not_whether(change: tuple[str, str], start: float) -> None:
+    text = TOTAL.replace(*change)
+    plain, module = read_module(text), read_module(text)
+    assert take_carried_last(module.functions["f"]) == 1
+    verify_structure(module)
+    after = write_module(module)
+    assert after.count("select") == 1 and "select i1 %small, double %s" not in after
+    assert take_carried_last(module.functions["f"]) == 0
+    for values in (
+        [],
+        [5.0, 7.0],
+        [-0.0],
+        [0.0, -0.0],
+        [1.0, 4.0, -2.5, 0.1],
+        [np.inf, 1.0, np.nan],
+        [-np.inf, 9.0],
+    ):
+        assert total(module, values, start) == total(plain, values, start)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("fadd double %s, %v", "fsub double %v, %s"),  # the difference from the total
+        ("fadd double %s, %v", "fmul double %s, %v"),
+        ("double %sum, double %s", "double %sum, double %v"),  # the total begins anew
+        ("ret double %s", "%again = fadd double %s, %s\n  ret double %again"),
+    ],
+)
+def test_other_choices_stay(change: tuple[str, str]) -> None:
+    text = TOTAL.replace(*change)
+    if "%again" in change[1]:
+        text = TOTAL.replace("%next = add", "store double %sum, ptr %at\n  %next = add")
+    assert take_carried_last(read_module(text).functions["f"]) == 0
+
+
 def distances(a, starts, b, ends, out):
     i = cuda.grid(1)
     if i < out.size:

@@ -1,15 +1,20 @@
-"""Minima and maxima of several numbers take what the last iteration has computed last.
+"""Minima of several numbers, and sums that are chosen, take what the last iteration has computed last.
 
     best = min(min(row[q + 1] + d, row[q] + 1), row[q + 2] + 1); row[q + 1] = best
     best = min(min(row[q + 1] + d, row[q + 2] + 1), row[q] + 1); row[q + 1] = best
 
 The minimum is the next iteration's ``row[q]``, so an iteration takes as long as the way from there to it: two minima as
 written first, one as written last. All others are there before. What is on such a way, through φs or memory, are values
-that depend on themselves: a strongly connected component of the graph that leads from operands to what uses them.
+that depend on themselves: a strongly connected component of the graph that leads from operands to what uses them. So
+is a total:
+
+    s = c ? s + x : s        an addition and a choice from s to s
+    s = s + (c ? x : -0.0)   the addition alone; c and x are there before
 
 Precondition: P-LLVM of one thread. Postcondition: in innermost loops, integer minima (or maxima) of several numbers,
-some of which depend on them an iteration later, are minima of these and of all others. Preserves the program under FR:
-the order of operands does not matter, for poison neither.
+some of which depend on them an iteration later, are minima of these and of all others, and where it is chosen whether
+floats are added to such a total, or subtracted, it is chosen what. Preserves the program under FR: the order of
+operands of minima does not matter, for poison neither; a number and -0.0 is that number, also if it is a zero.
 """
 
 from __future__ import annotations
@@ -20,16 +25,17 @@ from weft.analysis.memory.far_steps import step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.cfg import strongly_connected_components
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir import BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
+from weft.ir.types import FloatType
 
 _CHOICES = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.")
 
 
 def take_carried_last(function: Function) -> int:
-    """Reorder such minima and maxima; how many."""
-    if not any(_is_choice(i) for i in function.instructions()):
+    """Reorder such minima, maxima and sums; how many."""
+    if not any(_is_choice(i) or _sum_of(i) is not None for i in function.instructions()):
         return 0
     view = cfg_of(function)
     done = 0
@@ -39,14 +45,34 @@ def take_carried_last(function: Function) -> int:
         blocks = [view.blocks[b] for b in sorted(loop.blocks)]
         roots = [i for block in blocks for i in block.instructions if _is_choice(i) and not _is_part(i, i)]
         several = [(root, parts) for root in roots if len(parts := list(_numbers(root))) > 2]
-        if several:
+        chosen = [
+            (i, added) for block in blocks for i in block.instructions if (added := _sum_of(i)) is not None
+        ]
+        if several or chosen:
             circles = _circles(loop, view, function.layout)
             done += sum(_reorder(root, parts, circles) for root, parts in several)
+            done += sum(_choose_term(choice, added, circles) for choice, added in chosen)
     return done
 
 
 def _is_choice(value: Value) -> bool:
     return isinstance(value, Instruction) and (value.callee_name or "").startswith(_CHOICES)
+
+
+def _sum_of(choice: Instruction) -> Instruction | None:
+    """The sum, or difference, of floats that is chosen, or else its first operand; None if it is not that."""
+    if choice.op != "select" or not choice.type.is_float:
+        return None
+    for chosen, other in (choice.operands[1:], choice.operands[:0:-1]):
+        if (
+            isinstance(chosen, Instruction)
+            and chosen.op in ("fadd", "fsub")
+            and chosen.block is choice.block
+            and other in chosen.operands[: 2 if chosen.op == "fadd" else 1]
+            and list(chosen.instruction_users()) == [choice]
+        ):
+            return chosen
+    return None
 
 
 def _is_part(value: Value, of: Instruction) -> bool:
@@ -132,6 +158,30 @@ def _reorder(root: Instruction, numbers: list[Value], circles: dict[Instruction,
         value = builder.call(root.callee, [value, other])
     root.replace_all_uses(value)
     _erase(root)
+    return True
+
+
+def _choose_term(choice: Instruction, update: Instruction, circles: dict[Instruction, int]) -> bool:
+    """Choose what is added to a total, instead of whether it is."""
+    condition, then, otherwise = choice.operands
+    total = otherwise if then is update else then
+    a, b = update.operands
+    term = b if a is total else a
+    if (
+        not isinstance(total, Instruction)
+        or circles.get(total, -1) != circles.get(choice, -2)
+        or term is total
+    ):
+        return False
+    builder = Builder(before=choice)
+    builder.loc = update.loc
+    assert isinstance(update.type, FloatType)
+    nothing = ConstFloat.of(update.type, 0.0 if update.op == "fsub" else -0.0)
+    arms = (term, nothing) if then is update else (nothing, term)
+    added = builder.select(condition, *arms)
+    choice.replace_all_uses(builder.binary(update.op, total, added, update.flags))
+    choice.erase()
+    update.erase()
     return True
 
 
