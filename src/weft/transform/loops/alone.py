@@ -6,7 +6,8 @@ Searches by halves have a version for short ranges (`bisections`), what is waite
 (`branched_choices`), and minima take what the last iteration computed last (`carried_last`). Divisions by what a loop
 does not change are multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes
 gathers of that, or takes it apart where there are none: but where AVX2 spares divisions and branches on floats that
-nobody foresees, as of pairs of particles near enough to act on each other.
+nobody foresees, as of pairs of particles near enough to act on each other. There signs are asked for before the loop
+(`asked_ahead`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -23,6 +24,7 @@ from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.machine.targets import Isa
+from weft.transform.loops.asked_ahead import ask_ahead
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices
 from weft.transform.loops.carried_last import take_carried_last
@@ -41,7 +43,8 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     hoist_invariants(function)
     made = mark_long_choices(function, isa) + choose_in_short_ranges(function)
     made += take_carried_last(function)
-    made += count_from_zero(function) + leave_for_the_end(function, for_llvm)
+    made += count_from_zero(function) + ask_ahead(function, for_llvm)
+    made += leave_for_the_end(function, for_llvm)
     made += _keep_lookups_scalar(function, for_llvm)
     return made + multiply_by_inverses(function)
 
