@@ -135,7 +135,7 @@ head:
   %i = phi i32 [ 0, %entry ], [ %i1, %body ]
   %x = phi i64 [ %a, %entry ], [ %y, %body ]
   %y = phi i64 [ 100, %entry ], [ %x1, %body ]
-  %go = icmp ult i32 %i, 20
+  %go = icmp ult i32 %i, 200
   br i1 %go, label %body, label %out
 body:
   %x1 = add i64 %x, 5
@@ -146,5 +146,5 @@ out:
 }
 """
     a, ranges = ranges_of(text)
-    assert ranges.of(a.value("x")) == Interval(0, 100 + 21 * 5)
-    assert ranges.of(a.value("y")) == Interval(5, 100 + 21 * 5)
+    assert ranges.of(a.value("x")) == Interval(0, 100 + 201 * 5)
+    assert ranges.of(a.value("y")) == Interval(5, 100 + 201 * 5)

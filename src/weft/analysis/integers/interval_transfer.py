@@ -152,7 +152,11 @@ def _and(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
 def _or(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:
     # x | y is ~(~x & ~y).
     lo, hi = _and((), bits, Interval(~x.hi, ~x.lo), Interval(~y.hi, ~y.lo))
-    return Interval(~hi, ~lo)
+    found = Interval(~hi, ~lo)
+    if "disjoint" not in flags:
+        return found
+    # Nothing is carried: it is their sum.
+    return meet(found, wrapping("add")(("nuw", "nsw"), bits, x, y)) or found
 
 
 def _xor(flags: Flags, bits: int, x: Interval, y: Interval) -> Interval:

@@ -3,9 +3,10 @@
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values and stack
 objects (`stored_numbers`) with widening at φs and loads, then narrowed; sums of loops are bounded by what a round adds
-(`accumulations`), numbers that go around in several φs and in stack objects by what all rounds add (`drifts`), and
-counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it there (``i < n``
-says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+(`accumulations`), other numbers of loops of few rounds by following these (`recurrences`), numbers that go around in
+several φs and in stack objects by what all rounds add (`drifts`), and counters of 64 bits by what years would add
+(`patience`). Conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is
+known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -13,7 +14,7 @@ Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import cast
@@ -28,9 +29,11 @@ from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.patience import patient_bounds
 from weft.analysis.integers.range_rules import TELLING, RangeRules, Refined, Rule, evaluate, read, told_of
+from weft.analysis.integers.recurrences import Recurrences
 from weft.analysis.integers.stored_numbers import Stored, StoredNumbers
 from weft.graph.block_index import BlockIndex
 from weft.graph.dominators import dominator_tree
+from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.types import IntType
@@ -258,12 +261,30 @@ class Ranges:
             if (found := sums.of(phi)) is not None:
                 lower += self._bring_down(phi, found)
         self._narrow(rules, lower)
+        self._follow_rounds(view, rules, sums.rounds)
         drifts = Drifts(function, view, self._base, sums.rounds, numbers)
         for phi in phis:
             if self._is_large(phi) and (drift := drifts.of(phi)) is not None:
                 bounds, bounded = drift
                 lower = [user for number in bounded for user in self._bring_down(number, bounds)]
                 self._narrow(rules, lower)
+
+    def _follow_rounds(
+        self, view: CFGView, rules: list[Rule | Interval], rounds: Callable[[Loop], int | None]
+    ) -> None:
+        """Bring down what loops of few rounds carry, and what follows from it."""
+        innermost = loop_forest(view.cfg).innermost
+        headers = {
+            view.index[p.block] for p in self._order if p.op == "phi" and p.block and self._is_large(p)
+        }
+        loops = [loop for n in sorted(headers) if (loop := innermost[n]) is not None and loop.header == n]
+        if not loops:
+            return
+        recurrences = Recurrences(view, self._base, dict(zip(self._order, rules, strict=True)))
+        for loop in loops:
+            found = recurrences.of(loop, rounds(loop))
+            lower = [user for phi, bounds in found.items() for user in self._bring_down(phi, bounds)]
+            self._narrow(rules, lower)
 
     def _bring_down(self, instruction: Instruction, bounds: Interval) -> list[Instruction]:
         """Let an instruction have bounds; the users for which that says something new."""
