@@ -36,8 +36,8 @@ def long_choices(loop: Loop, view: CFGView, isa: Isa) -> dict[Instruction, float
     for phi in view.blocks[loop.header].phis():
         if not isinstance(phi.type, IntType):
             continue
-        waiting = _waiting_for_loads(phi, loop, view, isa)
-        for value in _chosen_from(phi.incoming_value(latch), loop, view):
+        waiting = waiting_for_loads(phi, loop, view, isa)
+        for value in chosen_from(phi.incoming_value(latch), loop, view):
             waits = waiting.get(value.operands[0], 0.0)
             if waits >= least and not all(isinstance(v, ConstInt) for v in value.operands[1:]):
                 found[value] = max(waits, found.get(value, 0.0))
@@ -56,7 +56,7 @@ def latency_alone(instruction: Instruction, isa: Isa) -> float:
     return _OF_INTEGERS.get(op, known)
 
 
-def _waiting_for_loads(phi: Instruction, loop: Loop, view: CFGView, isa: Isa) -> dict[Value, float]:
+def waiting_for_loads(phi: Instruction, loop: Loop, view: CFGView, isa: Isa) -> dict[Value, float]:
     """What is computed from loads at places that a φ says, and how long after the φ it is there at the least."""
     depth: dict[Value, float] = {phi: 0.0}
     loaded: dict[Value, float] = {}
@@ -73,7 +73,7 @@ def _waiting_for_loads(phi: Instruction, loop: Loop, view: CFGView, isa: Isa) ->
     return loaded
 
 
-def _chosen_from(value: Value, loop: Loop, view: CFGView) -> list[Instruction]:
+def chosen_from(value: Value, loop: Loop, view: CFGView) -> list[Instruction]:
     """The choices in a loop, but not in one inside of it, that say what a number becomes."""
     found: list[Instruction] = []
     seen: set[Value] = set()

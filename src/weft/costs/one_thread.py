@@ -20,6 +20,7 @@ from weft.analysis.memory.linear_locations import linear_location
 from weft.costs.constants import constants_of
 from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
 from weft.costs.long_choices import latency_alone, long_choices
+from weft.costs.short_walks import short_walk
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Instruction, Value
@@ -226,6 +227,8 @@ class _OneThread:
         if self._is_chased(loop):
             if bisection(loop, self._divergence.function, self._view) is not None:
                 return _HALF
+            if (walk := short_walk(loop, self._view, self._isa)) is not None:
+                return walk.cycles(self._latency)
             if choices := long_choices(loop, self._view, self._isa):
                 # They are branches.
                 missed = self._constants.branch_miss + max(choices.values())

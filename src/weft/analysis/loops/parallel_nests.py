@@ -2,7 +2,8 @@
 
 Lanes run along the loop whose iterations touch neighbouring elements: of the loops over `prange` inside of each other
 that for which most accesses of the innermost are near from one iteration to the next, and of those that have as many
-near, the one with fewest of them apart: one element for all lanes, or neighbours, take no shuffles. If that is an inner
+near, the one with fewest of them apart: one element for all lanes, or neighbours, take no shuffles. Where most are far
+along either, lanes run along the outer one, and need not combine what they sum up. If that is an inner
 loop, its iterations fill the lanes, and those of the outermost are for the threads. Both ranges are cut into *tiles*,
 so that a short outer loop occupies all threads, where the nest is rectangular, has no loop in between that runs in
 order, and nothing beside the inner loop but computation without memory: a tile does it again for its part of the inner
@@ -97,7 +98,8 @@ def parallel_nest(
         if _counts_on(outer, inner):
             continue
         found = _nearness(accesses, inner)
-        if found >= most:
+        # Of gathers along either loop, those along the outer one need no sums over lanes.
+        if found > most or found == most >= 0:
             best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
     return best
 

@@ -2,8 +2,9 @@
 
 Those that count up from a number that is loaded, or add it to their counter, have a version for where it is not
 negative (`from_zero`); those that look indices up are left for a copy where one of these is negative (`front_loops`).
-Searches by halves have a version for short ranges (`bisections`), what is waited for long is a branch
-(`branched_choices`), and minima take what the last iteration computed last (`carried_last`). Divisions by what a loop
+Searches by halves have a version for short ranges (`bisections`), what is waited for long is a branch, and
+what short walks go on by is none (`branched_choices`); minima take what the last iteration computed last
+(`carried_last`). Divisions by what a loop
 does not change are multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes
 gathers of that, or takes it apart where there are none: but where AVX2 spares divisions and branches on floats that
 nobody foresees, as of pairs of particles near enough to act on each other. There signs are asked for before the loop
@@ -26,7 +27,7 @@ from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.machine.targets import Isa
 from weft.transform.loops.asked_ahead import ask_ahead
 from weft.transform.loops.bisections import choose_in_short_ranges
-from weft.transform.loops.branched_choices import mark_long_choices
+from weft.transform.loops.branched_choices import mark_long_choices, mark_short_walks
 from weft.transform.loops.carried_last import take_carried_last
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
@@ -41,7 +42,8 @@ def prepare_alone(function: Function, isa: Isa) -> int:
         return isa.vector_bits > 128 and not isa.mask_registers and _divides_behind_choices(loop, view)
 
     hoist_invariants(function)
-    made = mark_long_choices(function, isa) + choose_in_short_ranges(function)
+    made = mark_short_walks(function, isa) + mark_long_choices(function, isa)
+    made += choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
     made += leave_for_the_end(function, for_llvm)

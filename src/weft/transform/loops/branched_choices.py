@@ -1,15 +1,17 @@
 """Choices that a thread by itself waits long for, and looks somewhere else by, are branches.
 
 Which these are, and why, `weft.costs.long_choices` says. They stay choices here, and are marked for LLVM as foreseen,
-of which it makes branches when it generates code.
+of which it makes branches when it generates code. It makes branches of others, too, where what they are chosen by was
+loaded; those of short walks (`weft.costs.short_walks`) are marked as not foreseen, and stay choices.
 
 Precondition: P-LLVM of one thread, without predicates, shadows and guards. Postcondition: the same; such choices have
-branch weights. Preserves the program under FR.
+branch weights, or are ``unpredictable``. Preserves the program under FR.
 """
 
 from __future__ import annotations
 
 from weft.costs.long_choices import long_choices
+from weft.costs.short_walks import short_walk
 from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Function, MDTuple, MDValue
 from weft.ir.cfg_view import cfg_of
@@ -21,10 +23,21 @@ FORESEEN = 2000
 """How many times as often one way is said to be taken, so that LLVM makes a branch of the choice."""
 
 
+def mark_short_walks(function: Function, isa: Isa) -> int:
+    """Mark the choices by which short walks go on; how many."""
+    view = cfg_of(function)
+    walks = [short_walk(loop, view, isa) for loop in loop_forest(view.cfg).loops]
+    marked = {choice for walk in walks if walk is not None for choice in walk.choices}
+    for choice in marked:
+        choice.metadata["unpredictable"] = MDTuple([])
+    return len(marked)
+
+
 def mark_long_choices(function: Function, isa: Isa) -> int:
-    """Mark such choices; how many."""
+    """Mark such choices, but for those of short walks; how many."""
     view = cfg_of(function)
     marked = {choice for loop in loop_forest(view.cfg).loops for choice in long_choices(loop, view, isa)}
+    marked = {choice for choice in marked if "unpredictable" not in choice.metadata}
     for choice in marked:
         weights = [MDValue(ConstInt(I32, weight)) for weight in (1, FORESEEN)]
         choice.metadata["prof"] = MDTuple([MDString("branch_weights"), *weights])
