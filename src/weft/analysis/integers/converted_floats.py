@@ -88,6 +88,11 @@ def is_saturating(instruction: Instruction) -> bool:
     return instruction.op == "call" and (instruction.callee_name or "").startswith(_SATURATING)
 
 
+def is_never_nan(number: Value) -> bool:
+    """Whether a float is poison instead of NaN."""
+    return isinstance(number, Instruction) and not {"fast", "nnan"}.isdisjoint(number.flags)
+
+
 def limits_of(conversion: Instruction, holding: Holding) -> tuple[Limits, list[Value]]:
     """What limits the float that is converted, by conditions that hold there; and the integers that it depends on."""
     integers: list[Value] = []

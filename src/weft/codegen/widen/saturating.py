@@ -1,36 +1,67 @@
-"""Floats as integers that stay at the end of their range: conversions of vectors, of numbers that are in it.
+"""Floats as integers that stay at the ends of their range: conversions of vectors, of numbers that are in it.
 
-LLVM takes ``llvm.fptosi.sat`` of a vector of 64-bit integers apart, lane by lane, with branches. Here lanes convert 0
-where the number is not in range, and choose the end that it is beyond; NaN is 0.
+LLVM takes ``llvm.fptosi.sat`` and ``llvm.fptoui.sat`` of vectors apart, lane by lane. Here lanes convert the nearest
+number that is in range. Where the ends have fewer bits than floats are exact in, that is all. Otherwise lanes that are
+beyond the last float in range choose the end. Numbers of 8 and 16 bits are converted to 32 and cut off. NaN is 0.
 """
 
 from __future__ import annotations
 
-from weft.codegen.widen.context import Widening
-from weft.ir import ConstFloat, ConstInt, Instruction
-from weft.ir.types import FloatType, IntType
+import math
 
-_NAME = "llvm.fptosi.sat."
+from weft.analysis.integers.converted_floats import is_never_nan
+from weft.codegen.widen.context import Widening
+from weft.ir import ConstFloat, ConstInt, Instruction, Value
+from weft.ir.types import I32, FloatType, IntType
+
+_SIGNED, _NATURAL = "llvm.fptosi.sat.", "llvm.fptoui.sat."
+_EXACT_BITS = {32: 24, 64: 53}
 
 
 def widen_saturating(w: Widening, call: Instruction) -> bool:
-    """Widen a conversion to signed integers of 64 bits; False where the call is none."""
-    if not (call.callee_name or "").startswith(_NAME):
+    """Widen a conversion to integers of at most 64 bits; False where the call is none."""
+    name = call.callee_name or ""
+    if not name.startswith((_SIGNED, _NATURAL)):
         return False
     (number,), type = call.args, call.type
-    if not isinstance(type, IntType) or type.bits != 64:
+    if not isinstance(type, IntType) or type.bits > 64:
         return False
-    if not isinstance(number.type, FloatType) or number.type.bits < 32:
+    if not isinstance(number.type, FloatType) or number.type.bits not in _EXACT_BITS:
         return False
-    builder, lanes, vector = w.builder, w.lanes, w.vector(number)
-    end = float(1 << (type.bits - 1))
-    above = lanes.splat(ConstFloat.of(number.type, end))
-    below = lanes.splat(ConstFloat.of(number.type, -end))
-    too_great = builder.fcmp("oge", vector, above)
-    in_range = builder.binary("and", builder.fcmp("olt", vector, above), builder.fcmp("oge", vector, below))
-    kept = builder.select(in_range, vector, lanes.splat(ConstFloat.of(number.type, 0.0)))
-    found = builder.cast("fptosi", kept, lanes.vector(type))
-    found = builder.select(too_great, lanes.splat(ConstInt(type, (1 << (type.bits - 1)) - 1)), found)
-    too_small = builder.fcmp("olt", vector, below)
-    w.set_vector(call, builder.select(too_small, lanes.splat(ConstInt(type, 1 << (type.bits - 1))), found))
+    w.set_vector(call, _nearest(w, number, type, name.startswith(_SIGNED)))
     return True
+
+
+def _nearest(w: Widening, number: Value, type: IntType, signed: bool) -> Value:
+    """The nearest number in range, converted; beyond the last float in range, the end."""
+    assert isinstance(number.type, FloatType)
+    float_type, builder, lanes, vector = number.type, w.builder, w.lanes, w.vector(number)
+    least, most = (
+        (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1) if signed else (0, (1 << type.bits) - 1)
+    )
+    last, exact = _last_up_to(most, _EXACT_BITS[float_type.bits])
+    low, high = (lanes.splat(ConstFloat.of(float_type, float(end))) for end in (least, last))
+    # NaN becomes the least number.
+    kept = builder.select(builder.fcmp("ogt", vector, low), vector, low)
+    kept = builder.select(builder.fcmp("olt", kept, high), kept, high)
+    short = I32 if type.bits < I32.bits else type
+    found: Value = builder.cast(
+        "fptosi" if signed or type.bits < I32.bits else "fptoui", kept, lanes.vector(short)
+    )
+    if short is not type:
+        found = builder.cast("trunc", found, lanes.vector(type))
+    if not exact:
+        beyond = builder.fcmp("ogt", vector, high)
+        found = builder.select(beyond, lanes.splat(ConstInt(type, most)), found)
+    if least != 0 and not is_never_nan(number):
+        is_number = builder.fcmp("ord", vector, lanes.splat(ConstFloat.of(float_type, 0.0)))
+        found = builder.select(is_number, found, lanes.splat(ConstInt(type, 0)))
+    return found
+
+
+def _last_up_to(most: int, bits: int) -> tuple[int, bool]:
+    """The greatest integer that is no more than another and has so many bits, and whether it is that."""
+    unused = max(0, most.bit_length() - bits)
+    last = most >> unused << unused
+    assert float(last) == last and math.isfinite(float(last))
+    return last, last == most

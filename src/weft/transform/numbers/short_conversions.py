@@ -14,7 +14,7 @@ already).
 
 from __future__ import annotations
 
-from weft.analysis.integers.converted_floats import is_conversion
+from weft.analysis.integers.converted_floats import is_conversion, is_never_nan
 from weft.analysis.integers.intervals import Interval, full
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
@@ -82,7 +82,7 @@ def _shorten(function: Function, conversion: Instruction, fits: bool) -> None:
     builder = Builder(before=conversion)
     builder.loc = conversion.loc
     number = conversion.operands[0]
-    if fits and (conversion.op == "fptosi" or _is_never_nan(number)):
+    if fits and (conversion.op == "fptosi" or is_never_nan(number)):
         short = builder.cast("fptosi", number, I32)
     else:
         assert function.module is not None and isinstance(number.type, FloatType)
@@ -95,8 +95,3 @@ def _shorten(function: Function, conversion: Instruction, fits: bool) -> None:
     for user in list(extended.instruction_users()):
         if user.op == "sitofp":
             user.set_operand(0, short)
-
-
-def _is_never_nan(number: Value) -> bool:
-    """Whether a float is poison instead of NaN."""
-    return isinstance(number, Instruction) and not {"fast", "nnan"}.isdisjoint(number.flags)
