@@ -56,6 +56,8 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp"), Cost(5, 1)),
     **dict.fromkeys(("bitcast", "inttoptr", "ptrtoint", "ptrtoaddr", "addrspacecast", "freeze", "phi"), FREE),
     **dict.fromkeys(("llvm.assume", "llvm.lifetime"), FREE),
+    # To the nearest integer that there is: with minimum, maximum, and what is behind the last float in range.
+    **dict.fromkeys(("llvm.fptosi", "llvm.fptoui"), Cost(16, 3)),
     "getelementptr": Cost(2, 1),
     **dict.fromkeys(("extractelement", "insertelement", "shufflevector"), Cost(3, 1)),
     **dict.fromkeys(("extractvalue", "insertvalue", "alloca"), FREE),
