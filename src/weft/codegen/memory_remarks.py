@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MEMORY_REMARKS = {
     "gather": "this load is a gather: its addresses are not neighbours",
+    "table": "this load looks bytes up in a table, which is held in registers",
     "scatter": "this store is a scatter: its addresses are not neighbours",
     "neighbours": "this {op} is a vector access where its addresses turn out to be neighbours, else lane by lane",
     "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",

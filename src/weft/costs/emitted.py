@@ -9,7 +9,7 @@ loop, it says how often the loop runs.
 from __future__ import annotations
 
 from weft.costs.constants import constants_of
-from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost
+from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost, table_cost
 from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import loop_forest
@@ -63,7 +63,8 @@ def is_masked(instruction: Instruction) -> bool:
 def access_of(instruction: Instruction) -> tuple[str, str] | None:
     """``load``, ``store`` or ``atomic``, and how it is made.
 
-    That is ``uniform``, ``contiguous``, ``gather`` or ``scatter``; ``copy`` where runs of groups update a copy.
+    That is ``uniform``, ``contiguous``, ``gather``, ``table`` or ``scatter``; ``copy`` where runs of groups update a
+    copy.
     """
     op, name = instruction.op, instruction.callee_name or ""
     if op in ("load", "store"):
@@ -76,6 +77,8 @@ def access_of(instruction: Instruction) -> tuple[str, str] | None:
         return "store", "contiguous"
     if name.startswith("llvm.masked.gather"):
         return "load", "gather"
+    if name.startswith("weft.lookup."):
+        return "load", "table"
     return ("store", "scatter") if name.startswith("llvm.masked.scatter") else None
 
 
@@ -122,6 +125,10 @@ def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLay
     if not isinstance(type, VectorType):
         return memory_cost(op, "uniform", 8 * layout.size(type), 1, isa).cycles
     bits = layout.bit_size(type.element)
+    if form == "table":
+        blocks = int((instruction.callee_name or "").rpartition(".")[2])
+        cost = table_cost(blocks, type.count, isa)
+        return cost.cycles if cost is not None else memory_cost(op, "gather", bits, type.count, isa).cycles
     if is_masked(instruction) and form == "contiguous":
         if not isa.masks_memory(bits):
             if op == "load":

@@ -16,8 +16,9 @@ from msgspec import Struct
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.constants import Constants, constants_of
-from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost
+from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost, table_cost
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
@@ -159,7 +160,7 @@ class RegionCosts(Struct):
             bits, runs = self._bits(instruction.accessed_type), self.divergence.access_form(instruction).runs
             if runs is not None:
                 return runs_cost(op, runs.length, runs.count, bits, self.width, self.isa)
-            return memory_cost(op, self._form(instruction), bits, self.width, self.isa).cycles
+            return self._memory_cycles(instruction, bits)
         if op == "call":
             name = instruction.callee_name or ""
             if math_function(name) is not None:
@@ -170,6 +171,13 @@ class RegionCosts(Struct):
             op = ".".join(name.split(".")[:2])
         type = instruction.operands[0].type if op in ("icmp", "fcmp") else instruction.type
         return instruction_cost(op, self._bits(type), lanes, self.isa).cycles
+
+    def _memory_cycles(self, access: Instruction, bits: int) -> float:
+        form = self._form(access)
+        cycles = memory_cost(access.op, form, bits, self.width, self.isa).cycles
+        table = byte_table(access, self.divergence) if form == "gather" else None
+        cost = table_cost(table.blocks, self.width, self.isa) if table is not None else None
+        return min(cycles, cost.cycles) if cost is not None else cycles
 
     def _mask_cost(self, instruction: Instruction) -> float:
         """What masking the instruction costs."""

@@ -19,8 +19,7 @@ from weft.passes.lower_function import LoweredFunction, StartedFunction, start_f
 from weft.passes.runner import Runner
 from weft.runtime.array_memory import LONG
 from weft.runtime.results import Description, describe_result
-from weft.target.machine import TargetSpec, emit_assembly, emit_object
-from weft.target.passes import optimize
+from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
 
 
 class Results(Struct, frozen=True):
@@ -93,7 +92,7 @@ def emit(lowered: LoweredFunction) -> bytes:
 
 def llvm(lowered: LoweredFunction) -> str:
     """Optimized LLVM IR for this machine."""
-    return optimize(lowered.text, lowered.pipeline, TargetSpec.chosen().machine)
+    return optimized(lowered.text, TargetSpec.chosen(), lowered.pipeline)
 
 
 def assembly(lowered: LoweredFunction) -> str:

@@ -34,9 +34,9 @@ from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
-from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object
+from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object, optimized
 from weft.target.own_math import with_definitions
-from weft.target.passes import WHOLE, Pipeline, optimize
+from weft.target.passes import WHOLE, Pipeline
 from weft.target.reading import decode_text
 from weft.target.vector_math import of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
@@ -76,7 +76,7 @@ class VectorizedIR(Struct, frozen=True):
     @property
     def llvm(self) -> str:
         """The module as optimized LLVM IR."""
-        return optimize(self._text, self._pipeline, self._spec.machine)
+        return optimized(self._text, self._spec, self._pipeline)
 
     @property
     def bitcode(self) -> bytes:

@@ -37,6 +37,8 @@ class Isa(Struct, frozen=True):
         and of 64 bits.
     core
         What is known of the core that code is for.
+    permutes_bytes
+        Whether one instruction picks bytes of two registers of 512 bits (VBMI).
     """
 
     name: str
@@ -50,6 +52,7 @@ class Isa(Struct, frozen=True):
     gather: bool
     scatter: bool
     core: Core = ANY_CORE
+    permutes_bytes: bool = False
 
     def lanes(self, element_bits: int) -> int:
         """Return how many elements one register holds, at least one."""
@@ -63,6 +66,11 @@ class Isa(Struct, frozen=True):
     def mask_lanes(self) -> int:
         """Lanes of the longest mask that LLVM carries from block to block as a vector, not lane by lane."""
         return max(64, self.vector_bits // 8) if self.mask_registers else self.vector_bits // 8
+
+    @property
+    def shuffles_bytes(self) -> bool:
+        """Whether one instruction picks bytes of 16 in each part of a register."""
+        return "ssse3" in self.features
 
     @property
     def divides_as_floats(self) -> bool:
@@ -135,8 +143,10 @@ def best_isa(arch: str, features: Set[str], cpu: str = "") -> Isa:
     """Return the best level whose features a processor of the architecture has all, for the core of that name."""
     for isa in ISAS:
         if isa.arch == arch and isa.features <= features | ALWAYS[arch]:
-            core = core_of(cpu)
-            return isa if core == isa.core else replace(isa, core=core)
+            core, permutes = core_of(cpu), isa.vector_bits == 512 and "avx512vbmi" in features
+            return (
+                isa if core == isa.core and not permutes else replace(isa, core=core, permutes_bytes=permutes)
+            )
     return SCALAR
 
 

@@ -25,10 +25,10 @@ from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Form, Runnable, Stage, StageLog, log_of
 from weft.runtime.launch_terms import LaunchTerms
 from weft.target.lone_loads import with_lone_loads
-from weft.target.machine import TargetSpec, emit_assembly, emit_object
+from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
 from weft.target.masked_loops import with_masked_loops
 from weft.target.own_math import with_definitions
-from weft.target.passes import FINAL, WHOLE, Pipeline, optimize
+from weft.target.passes import FINAL, WHOLE, Pipeline
 from weft.target.short_fills import with_short_fills
 from weft.target.vector_math import MathSymbol, of_libraries
 
@@ -201,7 +201,7 @@ def emit_kernel(lowered: LoweredKernel, spec: TargetSpec) -> bytes:
 
 def kernel_llvm(lowered: LoweredKernel, spec: TargetSpec) -> str:
     """The kernel as optimized LLVM IR."""
-    return optimize(lowered.text, lowered.pipeline, spec.machine)
+    return optimized(lowered.text, spec, lowered.pipeline)
 
 
 def kernel_assembly(lowered: LoweredKernel, spec: TargetSpec) -> str:

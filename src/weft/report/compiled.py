@@ -28,6 +28,7 @@ _OWN_FORMS = {
     "runs": "rows",
     "chunks": "pieces",
     "neighbours": "neighbours",
+    "table": "table",
     "lane by lane": "lane by lane",
 }
 """Forms that no single instruction shows, by what widening notes."""
@@ -35,6 +36,7 @@ _RANK = (
     "lane by lane",
     "scatter",
     "gather",
+    "table",
     "neighbours",
     "pieces",
     "rows",

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
-from weft.target.machine import TargetSpec, emit_assembly
-from weft.target.passes import PassList, Pipeline, optimize
+from weft.target.machine import TargetSpec, emit_assembly, optimized
+from weft.target.passes import PassList, Pipeline
 
 Lines = Mapping[tuple[str, int], tuple[str, ...]]
 """By the name of a file, without its directory, and a line: the instructions that come of it."""
@@ -32,7 +32,7 @@ def machine_lines(text: str, passes: PassList | Pipeline, spec: TargetSpec) -> L
 
     Instructions from no line of the source, such as those of loops over work-groups, are left out.
     """
-    return lines_of(emit_assembly(described(optimize(text, passes, spec.machine)), spec))
+    return lines_of(emit_assembly(described(optimized(text, spec, passes)), spec))
 
 
 def joined_lines(makers: Iterable[MakeLines | None]) -> MakeLines | None:

@@ -114,11 +114,26 @@ def emit_bitcode(text: str, spec: TargetSpec, passes: PassList | Pipeline | None
     return _prepared(text, spec, passes).bitcode()
 
 
+def optimized(text: str, spec: TargetSpec, passes: PassList | Pipeline) -> str:
+    """Return a module's text behind LLVM's passes, as code is made of it."""
+    from weft.target.passes import optimize
+
+    return optimize(_in_registers(text, spec), passes, spec.machine)
+
+
+def _in_registers(text: str, spec: TargetSpec) -> str:
+    if "@weft.lookup." not in text:
+        return text
+    from weft.target.tables import with_tables
+
+    return with_tables(text, spec.isa)
+
+
 def _prepared(text: str, spec: TargetSpec, passes: PassList | Pipeline | None) -> ParsedModule:
     from weft.target.llvm import ParsedModule
     from weft.target.passes import run
 
-    module = ParsedModule(text, spec.machine)
+    module = ParsedModule(_in_registers(text, spec), spec.machine)
     if passes:
         run(module, passes, spec.machine)
     return module

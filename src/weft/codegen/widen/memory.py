@@ -33,6 +33,7 @@ from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.read_ahead import read_ahead
 from weft.codegen.widen.runs import load_runs, runs_of, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
+from weft.codegen.widen.tables import look_up, table_of
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.types import I1, I8, I32, I64, VOID, Type, VectorType
 
@@ -109,7 +110,11 @@ def widen_load(w: Widening, load: Instruction) -> None:
         if load is pair.first:
             widen_pair(w, pair)
         return
-    if form == "gather":
+    table = table_of(w, load) if form == "gather" else None
+    if table is not None:
+        w.remark(load, "table")
+        result = look_up(w, load, table)
+    elif form == "gather":
         result = _gather(w, load)
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), form))
