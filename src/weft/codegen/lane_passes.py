@@ -38,6 +38,7 @@ from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.front_versions import add_front_version
+from weft.transform.numbers.guess_conversions import guess_conversions
 from weft.transform.numbers.inner_versions import add_inner_version, strided_inside
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chains
@@ -105,6 +106,8 @@ def _clear_obstacles(unit: LaneUnit) -> bool:
 
 def _guess_ranges(unit: LaneUnit) -> bool:
     unit.summary.guessed = guess_ranges(unit.function, unit.divergence)
+    if not unit.summary.guessed:
+        unit.summary.guessed = guess_conversions(unit.function, unit.divergence)
     if not unit.summary.guessed:
         return False
     unit.forget()

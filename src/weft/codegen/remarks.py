@@ -75,7 +75,7 @@ def remark_vectorization(
     for place in summary.guessed:
         log.add(
             RemarkKind.TRANSFORM,
-            "this loop computes in 32 bits while its numbers fit; a copy goes on in 64 bits where one does not",
+            "this is computed in 32 bits while its numbers fit; a copy goes on in 64 bits where one does not",
             place,
             pass_name="guessed ranges",
         )

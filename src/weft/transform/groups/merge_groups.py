@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.effects import is_convergent
 from weft.ir.layout import DataLayout
 from weft.ir.types import I64
 from weft.transform.groups.work_items import WorkItems
+from weft.transform.loops.guess_ranges import keeps_lanes_together
 
 GRID_RANGE = "range(i64 0, 2199023255552)"
 """Positions in a grid: at most 2^31 - 1 groups of at most 1024 threads along a dimension."""
@@ -63,7 +63,7 @@ def find_merge(function: Function, dimension: int) -> GroupMerge | None:
     items = WorkItems.of(function)
     if items.shared.is_used or items.shared_dynamic.is_used:
         return None
-    if any(is_convergent(i) for i in function.instructions()):
+    if any(keeps_lanes_together(i) for i in function.instructions()):
         return None
     ids, layout = _Ids.of(function, dimension), function.layout
     for size in (None, *sorted(_constant_sizes(ids.group))):

@@ -32,7 +32,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks, split_block, split_edge
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.effects import is_speculatable
+from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.intrinsics import declare
 from weft.ir.locations import span_of_block
 from weft.ir.types import I64, IntType
@@ -254,13 +254,13 @@ def _copy(function: Function, guess: _Guess) -> None:
     small = split_edge(start, header, f"{header.name}.small")
     asked = guess.begin(small) | guess.used
     start.terminator.erase()
-    _leave(start, small, header, values, _some_outside(_builder(start, header), asked, guess.alike))
+    _leave(start, small, header, values, some_outside(_builder(start, header), asked, guess.alike))
     _use_small(blocks, small, start, guess.used)
     open_ones = {p: bounds for p, bounds in guess.carried.items() if not guess.stays(p, latch)}
     if open_ones:
         rest = split_block(header.instructions[header.first_insertion], f"{header.name}.rest")
         header.terminator.erase()
-        _leave(header, rest, header, values, _some_outside(_builder(header, header), open_ones, guess.alike))
+        _leave(header, rest, header, values, some_outside(_builder(header, header), open_ones, guess.alike))
 
 
 def _builder(block: BasicBlock, header: BasicBlock) -> Builder:
@@ -275,21 +275,59 @@ def _leave(
     """End a block with the way to the copy of a loop, which goes on with what the loop carries there."""
     wide = values[header]
     assert isinstance(wide, BasicBlock)
-    branch = _builder(block, header).cond_br(leave, wide, onwards)
-    branch.attrs.update({"chance": SELDOM, _GUESS: True})
+    leave_guess(_builder(block, header), leave, wide, onwards)
     for phi in header.phis():
         copy = values[phi]
         assert isinstance(copy, Instruction)
         copy.add_incoming(phi if block is header else phi.incoming_value(onwards), block)
 
 
-def _some_outside(builder: Builder, asked: Mapping[Value, Interval], alike: set[Value]) -> Value:
+def leave_guess(builder: Builder, leave: Value, wide: BasicBlock, onwards: BasicBlock) -> None:
+    """End a block with the way to a copy that guesses nothing."""
+    builder.cond_br(leave, wide, onwards).attrs.update({"chance": SELDOM, _GUESS: True})
+
+
+def guessed_way(block: BasicBlock) -> BasicBlock | None:
+    """Where a block goes on if a guess is right; None where it does not end with a guess."""
+    branch = block.terminator
+    return branch.blocks[1] if branch.attrs.get(_GUESS) else None
+
+
+def reached_for_good(function: Function) -> set[BasicBlock]:
+    """The blocks that run as if all guesses were right."""
+    found: set[BasicBlock] = set()
+    work = [function.entry]
+    while work:
+        block = work.pop()
+        if block not in found:
+            found.add(block)
+            guessed = guessed_way(block)
+            work += block.successors if guessed is None else [guessed]
+    return found
+
+
+def keeps_lanes_together(instruction: Instruction) -> bool:
+    """Whether it matters which threads run together: where an instruction is convergent, and no vote on a guess."""
+    return is_convergent(instruction) and not _is_asked_for_guess(instruction)
+
+
+def _is_asked_for_guess(value: Instruction) -> bool:
+    """Whether all that a value decides is whether guesses are right."""
+    users = list(value.instruction_users())
+    return bool(users) and all(
+        bool(u.attrs.get(_GUESS)) if u.is_terminator else u.op == "or" and _is_asked_for_guess(u)
+        for u in users
+    )
+
+
+def some_outside(builder: Builder, asked: Mapping[Value, Interval], alike: set[Value]) -> Value:
     """Whether a number of some lane is not within its bounds."""
     tests: dict[bool, list[Value]] = {False: [], True: []}
     for value, bounds in asked.items():
         for predicate, bound in (("slt", bounds.lo), ("sgt", bounds.hi)):
             if not isinstance(value, ConstInt):
-                test = builder.icmp(predicate, value, const_int(bound, I64))
+                assert isinstance(value.type, IntType)
+                test = builder.icmp(predicate, value, const_int(bound, value.type))
                 # One number that is poison must not hide another one.
                 tests[value in alike].append(builder.unary("freeze", test))
     found = list(tests[True])

@@ -21,11 +21,12 @@ from collections.abc import Iterator, Sequence
 
 from weft.analysis.divergence import Divergence
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
-from weft.ir.cfg_edit import replace_and_erase, split_block
+from weft.ir.cfg_edit import remove_unreachable_blocks, replace_and_erase, split_block
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.effects import is_convergent, is_speculatable
+from weft.ir.effects import is_speculatable
 from weft.ir.intrinsics import declare
+from weft.transform.loops.guess_ranges import guessed_way, keeps_lanes_together, reached_for_good
 from weft.transform.numbers.meetings import computing
 from weft.transform.unify_returns import unify_returns
 
@@ -42,12 +43,12 @@ SELDOM = 0.05
 def add_front_version(function: Function, divergence: Divergence) -> bool:
     """Give a function another version for lane groups none of whose indices counts from the end, where it may pay."""
     questions = _questions(function, divergence)
-    straight = straight_blocks(function)
+    straight = straight_blocks(function, guessing=True)
     order = [i for block in straight for i in block.instructions if not i.is_terminator]
     asked, behind = _independent(order, questions)
     if not asked or not behind or sum(1 for _ in function.instructions()) > LARGEST_COPY:
         return False
-    if any(is_convergent(i) for i in function.instructions()):
+    if any(keeps_lanes_together(i) for i in function.instructions()):
         return False
     at = next(i for i in order if i in behind)
     asked = _before(order, asked, at)
@@ -61,7 +62,8 @@ def _questions(function: Function, divergence: Divergence) -> set[Instruction]:
     """The comparisons with 0 that choose addresses which are not strided; empty where these are few."""
     found: set[Instruction] = set()
     accesses = 0
-    for access in (i for i in function.instructions() if i.op in ("load", "store")):
+    likely = (i for block in reached_for_good(function) for i in block.instructions)
+    for access in (i for i in likely if i.op in ("load", "store")):
         if divergence.shape(access.pointer).is_strided:
             continue
         own = {q for value in computing(access.pointer, divergence) if (q := _question(value)) is not None}
@@ -82,16 +84,24 @@ def _question(value: Value) -> Instruction | None:
     return c if isinstance(zero, ConstInt) and zero.value == 0 else None
 
 
-def straight_blocks(function: Function) -> list[BasicBlock]:
-    """The blocks that run one after the other before the first branch."""
+def straight_blocks(
+    function: Function, begin: BasicBlock | None = None, *, guessing: bool = False
+) -> list[BasicBlock]:
+    """The blocks that run one after the other before the first branch, from the function's entry or another block on.
+
+    Guesses are no branches, if they are thought to be right.
+    """
     view = cfg_of(function)
-    found = [function.entry]
+    found = [begin or function.entry]
     while True:
-        following = set(found[-1].successors)
+        guessed = guessed_way(found[-1]) if guessing else None
+        following = set(found[-1].successors) if guessed is None else {guessed}
         if len(following) != 1:
             return found
         (block,) = following
-        if len(view.cfg.preds[view.index[block]]) != 1 or any(True for _ in block.phis()):
+        if len(view.cfg.preds[view.index[block]]) != 1 or (
+            guessed is None and any(True for _ in block.phis())
+        ):
             return found
         found.append(block)
 
@@ -159,6 +169,7 @@ def _copy(
     front.name = "from.the.front"
     simplify(values[block] for block in copied)
     b.cond_br(some, rest, front).attrs["chance"] = SELDOM
+    remove_unreachable_blocks(function)
     unify_returns(function)
 
 

@@ -11,11 +11,11 @@ no-wrap flags of 64-bit arithmetic, only on ranges.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from weft.analysis.divergence import Divergence
 from weft.graph.cfg import reverse_postorder
-from weft.ir import Function, Instruction
+from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
 from weft.transform.numbers.narrow_twins import NarrowTwins, RangeAt, RangeOf
@@ -29,11 +29,19 @@ def narrow_varying(function: Function, divergence: Divergence, spared: Collectio
     order = (view.blocks[n] for n in reverse_postorder(view.cfg.succs))
     wide = [i for block in order for i in block.instructions if i.type == I64]
     return narrow_integers(
-        [i for i in wide if not (divergence.shape(i).is_strided or i in spared)], ranges.of, ranges.at
+        [i for i in wide if not (divergence.shape(i).is_strided or i in spared)],
+        ranges.of,
+        ranges.at,
+        lambda value: divergence.shape(value).is_strided,
     )
 
 
-def narrow_integers(candidates: list[Instruction], range_of: RangeOf, range_at: RangeAt | None = None) -> int:
+def narrow_integers(
+    candidates: list[Instruction],
+    range_of: RangeOf,
+    range_at: RangeAt | None = None,
+    is_scalar: Callable[[Value], bool] = lambda value: False,
+) -> int:
     """Compute those of the instructions in 32 bits that can be; how many, conversions not counted.
 
     Parameters
@@ -44,11 +52,26 @@ def narrow_integers(candidates: list[Instruction], range_of: RangeOf, range_at: 
         The ranges of its values.
     range_at
         The same, as a block sees them.
+    is_scalar
+        Whether lanes share a number, or know what it is by their place, so that it is cut off once for all.
     """
     narrowing = NarrowTwins(range_of, I32, range_at=range_at)
     chosen = [i for i in candidates if narrowing.can(i)]
     if not any(i.is_phi for i in chosen):
         # Without a loop around, converting costs as much as it spares.
+        chosen = _without_conversions(chosen, is_scalar)
+    if not chosen:
         return 0
     narrowing.build(chosen)
     return len(chosen)
+
+
+def _without_conversions(chosen: list[Instruction], is_scalar: Callable[[Value], bool]) -> list[Instruction]:
+    """Those that are computed of numbers of 32 bits or less, of such that lanes share, or of each other."""
+    kept: set[Value] = set()
+    for i in chosen:
+        wide = (v for v in i.operands if v.type == I64)
+        if all(v in kept or isinstance(v, ConstInt) or is_scalar(v) for v in wide):
+            kept.add(i)
+    found = [i for i in chosen if i in kept]
+    return found if any(i.op not in ("sext", "zext", "trunc") for i in found) else []

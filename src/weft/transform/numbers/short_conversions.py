@@ -1,15 +1,16 @@
-"""Floats that become integers of 64 bits, and are known to fit in 32, become such of 32 bits.
+"""Conversions between floats and integers of 64 bits that are known to fit in 32 are of 32 bits.
 
 ``int(x)`` has 64 bits in Python, and below AVX-512 there is no instruction for vectors of that: LLVM takes them apart,
 lane by lane, and so it does where the integer becomes a float again. Where ``x`` was compared with bounds, or is the
 lesser or greater of a number and one, its range is known (`weft.analysis.integers.converted_floats`). Where the integer
 is compared with such that fit, and used otherwise only where these comparisons, or minima and maxima, have brought it
-between them, the nearest integer of 32 bits does as well.
+between them, the nearest integer of 32 bits does as well. Integers that become floats, as counters and thread numbers
+do, are cut off first: as what guards say of them is known here.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no conversion of a float to 64 bits whose
-range, or all that is seen of it, fits in 32 bits. Preserves the program under FR: both make the same of a number in
-range, and of NaN 0 (``llvm.fptosi.sat``) or poison (``fptosi``, which also stands for the former where NaN is poison
-already).
+range, or all that is seen of it, fits in 32 bits; no conversion to a float of 64 bits that fit. Preserves the program
+under FR: both make the same of a number in range, and of NaN 0 (``llvm.fptosi.sat``) or poison (``fptosi``, which also
+stands for the former where NaN is poison already).
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, I64, FloatType, FunctionType
 
+_TO_FLOATS = ("sitofp", "uitofp")
 _OPPOSITE = {"llvm.smin": "llvm.smax", "llvm.smax": "llvm.smin"}
 
 
 def shorten_conversions(function: Function) -> int:
     """Convert to 32 bits what fits; return how many conversions that were."""
     wide = [i for i in function.instructions() if i.type == I64 and is_conversion(i)]
-    if not wide:
+    floats = [i for i in function.instructions() if i.op in _TO_FLOATS and i.operands[0].type == I64]
+    if not wide and not floats:
         return 0
     view = cfg_of(function)
     ranges = Ranges(function, view, block_index(view.cfg))
@@ -38,9 +41,22 @@ def shorten_conversions(function: Function) -> int:
     fitting = [_fits(ranges.of(i)) for i in wide]
     same = [all(_sees_the_same(u, i, ranges) for u in i.instruction_users()) for i in wide]
     chosen = [(i, fits) for i, fits, same_seen in zip(wide, fitting, same, strict=True) if fits or same_seen]
+    floats = [i for i in floats if _fits(ranges.at(i.operands[0], i.block))]
     for conversion, fits in chosen:
         _shorten(function, conversion, fits)
-    return len(chosen)
+    floats = [i for i in floats if i.operands[0].type == I64]
+    for conversion in floats:
+        _cut_off(conversion)
+    return len(chosen) + len(floats)
+
+
+def _cut_off(conversion: Instruction) -> None:
+    """Let an integer that has 32 bits become a float as such; a natural one fits as a signed one, too."""
+    builder = Builder(before=conversion)
+    builder.loc = conversion.loc
+    short = builder.cast("trunc", conversion.operands[0], I32)
+    flags = tuple(flag for flag in conversion.flags if flag != "nneg")
+    replace_and_erase(conversion, builder.cast("sitofp", short, conversion.type, flags))
 
 
 def _fits(range: Interval | None, margin: int = 0) -> bool:
