@@ -1,5 +1,6 @@
 """Walks of the grid in the order of memory: the same results, whatever is in them and however they are launched."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,16 @@ def with_a_guard(x, y, n):
                 y[i] = x[i] + n
 
 
+def with_scratch(x, y):
+    """Each iteration has an array of its own."""
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        powers = cuda.local.array(5, np.float64)
+        powers[0] = 1.0
+        for k in range(4):
+            powers[k + 1] = powers[k] * x[i]
+        y[i] += powers[i % 5]
+
+
 def some_threads(x, y):
     """The step is not the number of threads: several of them come to an element."""
     for i in range(cuda.grid(1), x.size, 24):
@@ -81,6 +92,7 @@ CASES: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
     (with_a_loop, ()),
     (with_a_guard, (5,)),
     (with_a_guard, (3,)),
+    (with_scratch, ()),
     (some_threads, ()),
 ]
 LAUNCHES = [(1, 32), (3, 40), (7, 16)]
@@ -149,9 +161,79 @@ def test_threads_run_by_themselves_along_rows_too():
     assert runs_in_order(segments)
 
 
+def lengths_of_strings(text, begins, lengths):
+    for i in range(cuda.grid(1), lengths.size, cuda.gridsize(1)):
+        length = 0
+        while text[begins[i] + length] != 0:
+            length += 1
+        lengths[i] = length
+
+
+def lengths_by_a_guard(text, begins, lengths):
+    i = cuda.grid(1)
+    if i < lengths.size:
+        length = 0
+        while text[begins[i] + length] != 0:
+            length += 1
+        lengths[i] = length
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_lane_groups_are_planned_as_for_threads_with_an_element_each(level, monkeypatch):
+    monkeypatch.setenv("WEFT_CPU", level)
+    wanted = np.random.default_rng(0).integers(0, 20, 500)
+    begins = np.concatenate([[0], np.cumsum(wanted + 1)[:-1]])
+    text = np.ones(500 + wanted.sum(), np.uint8)
+    text[np.cumsum(wanted + 1) - 1] = 0
+    plans = []
+    for function in (lengths_of_strings, lengths_by_a_guard):
+        kernel, found = cuda.jit(function), np.zeros(500, np.int64)
+        kernel[16, 32](text, begins, found)
+        np.testing.assert_array_equal(found, wanted)
+        told = " ".join(r.message for r in kernel.remarks)
+        plans.append(re.findall(r"runs (.*?) at a time|(one after the other, too)", told))
+    assert plans[0] == plans[1]
+    assert len(plans[0]) == 2
+
+
+def visits(children, weights, sums):
+    """Threads walk down a tree by a stack."""
+    for i in range(cuda.grid(1), sums.size, cuda.gridsize(1)):
+        stack = cuda.local.array(16, np.int32)
+        stack[0] = 0
+        top = 1
+        total = 0.0
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            total += weights[node]
+            if weights[node] > i % 3:
+                for k in range(2):
+                    if children[node, k] > 0:
+                        stack[top] = children[node, k]
+                        top += 1
+        sums[i] = total
+
+
+def test_threads_that_walk_by_stacks_walk_the_grid():
+    nodes = np.arange(31)
+    children = np.stack([2 * nodes + 1, 2 * nodes + 2], 1)
+    children[children > 30] = 0
+    weights = np.random.default_rng(0).integers(0, 4, 31).astype(float)
+    results = []
+    for without in ((), ("grid-walks",)):
+        kernel, sums = cuda.jit(without=without)(visits), np.zeros(300)
+        kernel[3, 32](children.astype(np.int32), weights, sums)
+        results.append(sums)
+        assert runs_in_order(kernel) == (not without)
+    np.testing.assert_array_equal(*results)
+
+
 TEXT = {
     "int": "for (int i = FIRST; i < n; i += STEP) y[i] = 2 * x[i] + y[i];",
     "size_t": "for (size_t i = FIRST; i < n; i += STEP) y[i] = 2 * x[i] + y[i];",
+    "scratch": "for (int i = FIRST; i < n; i += STEP)"
+    " { float a[3] = {x[i], y[i], 1}; y[i] = 2 * a[0] + a[1 + (n & 1)]; }",
     "while": "int i = FIRST; while (i < n) { y[i] = 2 * x[i] + y[i]; i += STEP; }",
     "at most": "for (int i = FIRST; i <= n - 1; i += STEP) y[i] = 2 * x[i] + y[i];",
 }
@@ -179,8 +261,8 @@ def test_dialects_of_c(door: str, form: str):
             kernel, scope = ptx.Module(kernel.inspect_ptx()).walk, [np.zeros(64, np.uint8)]
         kernel[7, 32](x, y, np.int32(1001), *scope)
     np.testing.assert_array_equal(y, 2 * x + 1)
-    # PTX does not say that an address with 64 bits is in the array.
-    assert runs_in_order(kernel) == ((door, form) != ("ptx", "size_t"))
+    # PTX does not say that an address with 64 bits is in the array, nor when the life of an object begins.
+    assert runs_in_order(kernel) == ((door, form) not in (("ptx", "size_t"), ("ptx", "scratch")))
 
 
 def test_the_report_says_so():

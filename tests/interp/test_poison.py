@@ -288,3 +288,24 @@ define i32 @f() {{
 def test_choice_by_poison_is_poison() -> None:
     module = read_module("define i32 @f() {\n  %r = select i1 poison, i32 7, i32 7\n  ret i32 %r\n}")
     assert interp.run_function(module, "f", [], 1).flags is not None
+
+
+def test_an_object_whose_life_begins_anew_is_undefined() -> None:
+    module = read_module("""
+declare void @llvm.lifetime.start.p0(ptr)
+define i32 @f(i1 %again) {
+A:
+  %x = alloca i32
+  store i32 7, ptr %x
+  br i1 %again, label %B, label %C
+B:
+  call void @llvm.lifetime.start.p0(ptr %x)
+  br label %C
+C:
+  %r = load i32, ptr %x
+  ret i32 %r
+}""")
+    outcome = interp.run_function(module, "f", [np.array([False, True])], 2)
+    assert outcome.flags is not None
+    assert outcome.flags.tolist() == [0, interp.UNDEF]
+    assert outcome.data[0] == 7

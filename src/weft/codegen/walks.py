@@ -59,7 +59,7 @@ def choose_walk(unit: LaneUnit, runner: Runner, *, both_ways: bool) -> Walk | No
         return None
     module, source = unit.module, unit.function
     before = set(module.functions)
-    trial = clone_function(source, f"{source.name}.walk")
+    trial = clone_function(source, f"{source.name}.walking")
     shapes: dict[Value, Shape] = {
         made: unit.shapes[argument]
         for argument, made in zip(source.args, trial.args, strict=True)

@@ -245,12 +245,16 @@ class Planner(Struct, frozen=True):
         """
         if self.options.width is not None or not self.may_have_both():
             return False
-        if find_merge(self.kernel, order.dimension) is None:
+        if not self._has_long_rows(order):
             return False
         if walks:
             return True
         divergence = self.analyses(order.dimension, one_register(self.isa))
         return may_be_open(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
+
+    def _has_long_rows(self, order: LaneOrder) -> bool:
+        """Whether rows go on beyond work-groups: those of a walk do, whose groups are merged already."""
+        return self.walks or find_merge(self.kernel, order.dimension) is not None
 
     def may_have_both(self) -> bool:
         """Whether there may be code for lane groups in rows and for threads one by one."""
@@ -285,8 +289,7 @@ class Planner(Struct, frozen=True):
         wanted, base = self.options.width, one_register(self.isa)
         if wanted is not None:
             return WidthChoice(wanted, "as asked for")
-        # Rows that end with the work-group are not long.
-        if not order.linear and find_merge(self.kernel, order.dimension) is not None:
+        if not order.linear and self._has_long_rows(order):
             divergence, walking = self.analyses(order.dimension, base), walk()
             if walking is not None:
                 return walking

@@ -10,9 +10,10 @@ import numpy as np
 from weft.interp.calls.pure import lanewise
 from weft.interp.code import Compute
 from weft.interp.faults import FaultKind
-from weft.interp.lanes import Lanes, LaneValue, is_poison
+from weft.interp.lanes import UNDEF, Lanes, LaneValue, is_poison
 from weft.interp.memory.blockcopy import copy_bytes, fill_bytes
 from weft.interp.threads.active import ActiveSet
+from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 
 if TYPE_CHECKING:
@@ -79,6 +80,21 @@ def _nothing(decoder: Decoder, i: Instruction) -> Compute:
     return lambda frame: None
 
 
+def _begin_life(decoder: Decoder, i: Instruction) -> Compute:
+    """A stack object is as if it were new: what it has is undefined."""
+    site = i.args[-1]
+    if not isinstance(site, Instruction) or site.op != "alloca" or not isinstance(site.operands[0], ConstInt):
+        return _nothing(decoder, i)
+    slot, size = decoder.slot(site), decoder.layout.size(site.allocated_type) * site.operands[0].value
+    undefined = Lanes(np.zeros(1, np.uint8), np.array([UNDEF]))
+
+    def compute(frame: Frame) -> None:
+        if frame.active.count and size:
+            fill_bytes(frame, i, frame.env[slot], undefined, size, frame.active)
+
+    return compute
+
+
 def _first(decoder: Decoder, i: Instruction) -> Compute:
     """The first argument, unchanged."""
     slot = decoder.slot(i.args[0])
@@ -136,9 +152,10 @@ TABLE: dict[str, Decode] = {
     "trap": _trap,
     "ubsantrap": _trap,
     "debugtrap": _nothing,
+    "lifetime.start": _begin_life,
     **dict.fromkeys(
         (
-            "lifetime.start", "lifetime.end", "invariant.end", "experimental.noalias.scope.decl", "donothing",
+            "lifetime.end", "invariant.end", "experimental.noalias.scope.decl", "donothing",
             "sideeffect", "pseudoprobe", "prefetch", "stackrestore", "var.annotation",
             "dbg.declare", "dbg.value", "dbg.label", "dbg.assign", "fake.use",
         ),

@@ -20,8 +20,8 @@ under FR and OBL. Karrenberg and Hack (§2.2) leave the order of threads to the 
 A kernel is such a walk if nothing but the loop reads or writes memory, the position in the grid is used as the first
 value of the counter alone, the counter is all that the loop hands on, it does not wrap around, and the loop is left at
 its header alone, by a comparison of the counter with what is the same for all threads of the row; or at its end, by a
-comparison of the next number, behind the same comparison of the first one. There are no objects on the stack, in which
-iterations could hand something on.
+comparison of the next number, behind the same comparison of the first one. Iterations hand nothing on in objects on the
+stack: the life of each object begins in the loop, before all else that is done with it.
 """
 
 from __future__ import annotations
@@ -112,6 +112,10 @@ def unroll_walk(module: Module, kernel: Function, dimension: int) -> GridWalk | 
     start = next(v for v, source in walk.counter.incoming() if source is not walk.latch)
     walk.counter.replace_all_uses(start)
     walk.counter.erase()
+    for site in _stack_objects(kernel):
+        for user in list(site.instruction_users()):
+            if (user.callee_name or "").startswith("llvm.lifetime."):
+                user.erase()
     for block, target, instead in walk.ways:
         _go(block, target, instead)
     remove_unreachable_blocks(kernel)
@@ -139,12 +143,37 @@ def _find(kernel: Function, dimension: int) -> _Walk | None:
     for block in kernel.blocks:
         if block not in inside and not all(map(_does_nothing, block.instructions)):
             return None
-    if any(i.op == "alloca" for i in kernel.instructions()):
+    if not all(_is_of_iterations(site, view, loop) for site in _stack_objects(kernel)):
         return None
     found = _tested_first(kernel, view, loop, inside) or _tested_last(kernel, view, loop, inside)
     if found is None or not _is_position(found, kernel, dimension):
         return None
     return found
+
+
+def _stack_objects(kernel: Function) -> list[Instruction]:
+    return [i for i in kernel.instructions() if i.op == "alloca"]
+
+
+def _begins_life(instruction: Instruction) -> bool:
+    return (instruction.callee_name or "").startswith("llvm.lifetime.start")
+
+
+def _is_of_iterations(site: Instruction, view: CFGView, loop: Loop) -> bool:
+    """Whether each iteration begins the life of a stack object, before it does anything else with it."""
+    users, dominators = list(site.instruction_users()), dominator_tree(view.cfg)
+    inside = {view.blocks[b] for b in loop.blocks}
+    begin = next((u for u in users if _begins_life(u)), None)
+    if begin is None or begin.block is None or any(u.block not in inside for u in users):
+        return False
+    before = {user for user in users if user.block is begin.block}
+    for instruction in begin.block.instructions:
+        if instruction is begin:
+            break
+        if instruction in before:
+            return False
+    first = view.index[begin.block]
+    return all(u.block is not None and dominators.dominates(first, view.index[u.block]) for u in users)
 
 
 def _does_nothing(instruction: Instruction) -> bool:

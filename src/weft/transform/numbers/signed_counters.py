@@ -155,4 +155,9 @@ def _is_accessed(phi: Instruction, block: BasicBlock, function: Function) -> boo
 
 def _is_quiet(instructions: list[Instruction]) -> bool:
     """Whether a thread that comes to the first of them comes to what is behind them."""
-    return all(i.is_phi or i.op in _QUIET or is_speculatable(i) for i in instructions)
+    return all(i.is_phi or i.op in _QUIET or _is_of_lives(i) or is_speculatable(i) for i in instructions)
+
+
+def _is_of_lives(instruction: Instruction) -> bool:
+    """Whether it says that the life of a stack object begins or ends."""
+    return (instruction.callee_name or "").startswith("llvm.lifetime.")

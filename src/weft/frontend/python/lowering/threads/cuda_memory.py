@@ -14,7 +14,7 @@ from weft.frontend.python.lowering.checks import note
 from weft.frontend.python.signatures import as_type
 from weft.frontend.python.types import Array, NoneType, Record, Scalar, Static, Tuple, array_type
 from weft.ir.builder import const_int
-from weft.ir.intrinsics import SHARED_SPACE
+from weft.ir.intrinsics import SHARED_SPACE, lifetime_start
 from weft.ir.types import I32, ArrayType
 
 if TYPE_CHECKING:
@@ -110,11 +110,13 @@ def _bytes(shape: tuple[int, ...], dtype: Scalar | Record, name: str, limit: int
 
 @call(CudaName("local.array"))
 def _local_array(low: Lowering, args: Arguments) -> Typed:
-    """One object per call in the source, as the frame of a C function would hold it."""
+    """One object per call in the source, as the frame of a C function would hold it; in a loop each time a new one."""
     shape, dtype, align = _arguments(args)
     count = _bytes(shape, dtype, args.name, MAX_LOCAL_BYTES) // dtype.size
     slot = low.alloca(ArrayType(element_type(dtype), count), "local", align=max(16, align or 0))
     note(low, "weft.in.memory", slot)
+    if low.loops:
+        low.builder.call(lifetime_start(low.unit.module), (slot,))
     return Typed(array_type(dtype, len(shape), "C", shape=shape), (slot,))
 
 
