@@ -333,6 +333,23 @@ def decayed_columns(a, out):
             out[k, i] = total
 
 
+def walsh(a, b):
+    i = cuda.grid(1)
+    if i < a.shape[0]:
+        row = cuda.local.array(16, np.float64)
+        for k in range(16):
+            row[k] = a[i, k]
+        h = 1
+        while h < 16:
+            for k in range(16):
+                if k & h == 0:
+                    first, second = row[k], row[k + h]
+                    row[k], row[k + h] = first + second, first - second
+            h *= 2
+        for k in range(16):
+            b[i, k] = row[k]
+
+
 @needs_clock
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v4"])
 def test_kernels_whose_lanes_may_be_rows_apart_run_both_ways(
@@ -358,16 +375,32 @@ def test_kernels_whose_lanes_may_be_rows_apart_run_both_ways(
 
 
 @needs_clock
-@pytest.mark.parametrize(("kernel", "pipeline"), [(decayed_rows, WHOLE), (nearest, FINAL)])
+@pytest.mark.parametrize(("kernel", "pipeline"), [(decayed_rows, WHOLE), (walsh, WHOLE), (nearest, FINAL)])
 def test_loops_that_count_have_the_vectorizers_of_llvm_in_the_code_for_threads_alone(
     kernel: Any, pipeline: Pipeline
 ) -> None:
     """What looks places up, and does not count, is no work for them, and takes longer to compile."""
-    arrays = tree(20, 70) if kernel is nearest else (np.zeros((4, 4), np.float32),) * 2
+    arrays = tree(20, 70) if kernel is nearest else (np.zeros((4, 4)),) * 2
     types = tuple(weft.typeof(a) for a in arrays)
     made, _ = lower(kernel, types, CompileOptions(), Timings(), TargetSpec.of_isa(AVX2))
     assert says_both(made.remarks)
     assert made.pipeline is pipeline
+
+
+@needs_clock
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v4"])
+def test_threads_that_store_rows_run_both_ways(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread by itself may store its row at once, so LLVM's vectorizers follow."""
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    a = np.random.default_rng(0).integers(0, 9, (200, 16)).astype(float)
+    signs = np.array([[1.0]])
+    for _ in range(4):
+        signs = np.block([[signs, signs], [signs, -signs]])
+    b, kernel = np.zeros((200, 16)), cuda.jit(walsh)
+    for _ in range(3):
+        kernel[2, 128](a, b)
+        np.testing.assert_array_equal(b, a @ signs)
+    assert says_both(kernel.remarks)
 
 
 @needs_clock

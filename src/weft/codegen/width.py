@@ -25,6 +25,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.loops.own_walks import stores_own_rows
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.one_thread import cycles_alone, may_be_alone, may_turn_out_far, searches
@@ -88,9 +89,10 @@ def choose_width(
 def may_be_open(divergence: Divergence, *, in_loop: bool = False) -> bool:
     """Whether the data may decide whether lanes are faster, or threads one by one.
 
-    They do by what is looked up, or found, and in kernels by how far lanes turn out to be apart.
+    They do by what is looked up, or found, and in kernels by how far lanes turn out to be apart. Or it depends on what
+    LLVM's vectorizers make of rows that each thread stores, which the model does not know.
     """
-    if may_be_alone(divergence, in_loop=in_loop) or searches(divergence):
+    if may_be_alone(divergence, in_loop=in_loop) or searches(divergence) or stores_own_rows(divergence):
         return True
     return not in_loop and may_turn_out_far(divergence)
 
@@ -114,6 +116,8 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         least, most = constants.searches_open
     elif not may_be_alone(divergence, in_loop=in_loop):
         least, most = constants.far_open
+    if stores_own_rows(divergence):
+        least, most = min(least, constants.rows_open[0]), max(most, constants.rows_open[1])
     if max(parts) < least or min(parts) > most:
         return None
     return OpenChoice(parts[0] <= constants.alone_worthwhile)

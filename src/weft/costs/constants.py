@@ -87,6 +87,10 @@ class Constants(Struct, frozen=True):
         The same of kernels whose lanes may turn out to be rows apart, or neighbours. Measured on Intel's Ice Lake:
         where they are rows apart, threads at 1.9 to 5.5 (Haar wavelets, box blur by running sums, a step of an FFT)
         take 0.4 to 0.5 of what they take in lanes.
+    rows_open
+        The same of threads that each store a row of neighbours: what LLVM's vectorizers make of it is not in the model.
+        Measured on Intel's Ice Lake, AVX2 and AVX-512: Walsh transforms of 16 doubles, at 6.1, take 0.3 to 0.5 times as
+        long alone as in the best lanes, LU of 4 x 4 doubles, at 1.8, half as long.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -161,6 +165,7 @@ class Constants(Struct, frozen=True):
     alone_open: tuple[float, float] = (0.6, 4.0)
     searches_open: tuple[float, float] = (0.6, 32.0)
     far_open: tuple[float, float] = (0.6, 8.0)
+    rows_open: tuple[float, float] = (0.6, 10.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0

@@ -32,7 +32,7 @@ from weft.transform.boscc.insertion import BosccMode
 from weft.transform.groups.grid_walks import unroll_walk
 from weft.transform.groups.guard_splitting import GuardSplit, split_guards
 from weft.transform.groups.merge_groups import merge_groups
-from weft.transform.loops.alone import has_loops_for_llvm, prepare_alone
+from weft.transform.loops.alone import is_for_llvm, prepare_alone
 from weft.transform.loops.guess_ranges import guess_for_good
 from weft.transform.splitting.barriers import barriers_of, cut_behind
 
@@ -220,7 +220,7 @@ def _cut_rows(unit: KernelUnit) -> bool:
         alone = unit.module.functions[unit.alone]
         unit.alone_rows, _ = _rows_of(unit, alone)
         prepare_alone(alone, unit.spec.isa)
-        unit.alone_counts = has_loops_for_llvm(alone)
+        unit.alone_counts = is_for_llvm(alone)
     if unit.plan is not None and unit.plan.width == 1:
         unit.program = run_rows_of_threads(unit)
     unit.forget()

@@ -100,7 +100,7 @@ class KernelUnit(Struct):
     alone, alone_rows
         The function for threads one by one then, "" for none, and how it is cut out of rows.
     alone_counts
-        Whether it has loops that LLVM's vectorizer may take.
+        Whether LLVM's vectorizers may find work there.
     updated
         Arrays that threads only update.
     box_width

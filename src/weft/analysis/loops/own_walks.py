@@ -16,12 +16,16 @@ from weft.analysis.memory.far_steps import far_step, step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.shapes import Shape
 from weft.graph.loops import Loop, LoopForest
-from weft.ir import ConstInt, Instruction
+from weft.ir import ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
 
 FAR = 16
 """Elements from lane to lane from which on what is between is not read with them."""
+
+
+ROW = 4
+"""Neighbours of a thread's own row that it may store at once, by itself."""
 
 
 def is_far(shape: Shape, size: int) -> bool:
@@ -43,6 +47,74 @@ def walks_apart(access: Instruction, divergence: Divergence, *, in_loop: bool) -
     elif form is not Form.GATHER or not in_loop:
         return False
     return walks_on(access, divergence.facts.view, divergence.facts.propagation.loops, layout)
+
+
+def stores_own_rows(divergence: Divergence) -> bool:
+    """Whether each thread stores neighbours in a row of its own, which one by itself may compute and store at once.
+
+    LLVM's superword vectorizer begins at such stores, its loop vectorizer takes loops that carry counters alone.
+    """
+    layout, view = divergence.function.layout, divergence.facts.view
+    loops = divergence.facts.propagation.loops
+    together: dict[tuple[Value, frozenset[tuple[Value, int]]], set[int]] = {}
+    for store in divergence.function.instructions():
+        if store.op != "store" or not store.is_plain_access or not _is_in_own_row(store, divergence):
+            continue
+        assert store.block is not None
+        loop = loops.innermost[view.index[store.block]]
+        if loop is not None and _only_counts(loop, view) and _steps_along(store, loop, view, layout):
+            return True
+        location = linear_location(store.pointer, layout)
+        places = together.setdefault((location.base, frozenset(location.terms.items())), set())
+        places.add(location.offset // layout.size(store.accessed_type))
+        if any(set(range(p, p + ROW)) <= places for p in places):
+            return True
+    return False
+
+
+def _only_counts(loop: Loop, view: CFGView) -> bool:
+    """Whether a loop hands on counters alone."""
+    if len(loop.latches) != 1:
+        return False
+    header, latch = view.blocks[loop.header], view.blocks[loop.latches[0]]
+    return all(isinstance(step_of(phi, latch), ConstInt) for phi in header.phis())
+
+
+def _is_in_own_row(access: Instruction, divergence: Divergence) -> bool:
+    """Whether lanes are a row apart, of `ROW` elements or more, or of as many as they share."""
+    layout = divergence.function.layout
+    form = divergence.access_form(access).form
+    if form is Form.STRIDED:
+        strides, size = divergence.shape(access.pointer).strides, layout.size(access.accessed_type)
+        return any(isinstance(s, int) and abs(s) >= ROW * size for s in strides)
+    if form is not Form.GATHER:
+        return False
+    location = linear_location(access.pointer, layout)
+    varying = [v for v in (location.base, *location.terms) if not divergence.is_uniform(v)]
+    return bool(varying) and all(_is_row(v, divergence) for v in varying)
+
+
+def _is_row(value: Value, divergence: Divergence) -> bool:
+    """Whether it is the number of a row times a number that lanes share."""
+    if not isinstance(value, Instruction) or value.op not in ("mul", "shl"):
+        return False
+    first, second = value.operands
+    if not divergence.is_uniform(second):
+        first, second = second, first
+    return divergence.is_uniform(second) and _counts_rows(first, divergence)
+
+
+def _counts_rows(value: Value, divergence: Divergence) -> bool:
+    """Whether it is strided over the lanes; or a row itself, as in more dimensions, and what lanes share."""
+    strides = divergence.shape(value).strides
+    if any(strides) and all(isinstance(s, int) for s in strides):
+        return True
+    if not isinstance(value, Instruction):
+        return False
+    if value.op in ("add", "sext", "zext"):
+        varying = [v for v in value.operands if not divergence.is_uniform(v)]
+        return len(varying) == 1 and _counts_rows(varying[0], divergence)
+    return _is_row(value, divergence)
 
 
 def walks_on(access: Instruction, view: CFGView, loops: LoopForest, layout: DataLayout) -> bool:

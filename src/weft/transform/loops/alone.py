@@ -51,14 +51,14 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     return made + multiply_by_inverses(function)
 
 
-def has_loops_for_llvm(function: Function) -> bool:
-    """Whether innermost loops count, and are not marked for LLVM to run iteration after iteration."""
+def is_for_llvm(function: Function) -> bool:
+    """Whether LLVM may vectorize: innermost loops count, and are not marked as scalar, or there are none."""
     view = cfg_of(function)
-    return any(
-        not loop.children
-        and not any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches)
+    innermost = [loop for loop in loop_forest(view.cfg).loops if not loop.children]
+    return not innermost or any(
+        not any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches)
         and not isinstance(counted_loop(view, loop), str)
-        for loop in loop_forest(view.cfg).loops
+        for loop in innermost
     )
 
 
