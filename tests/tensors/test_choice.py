@@ -16,6 +16,7 @@ from weft.ir.reader import read_module
 from weft.jit_options import JitOptions
 from weft.loops.build import lower
 from weft.machine.host import is_runnable
+from weft.machine.targets import Isa
 from weft.options import Timings
 from weft.target.machine import TargetSpec
 
@@ -175,6 +176,23 @@ define <32 x float> @f(<32 x float> %a) {{
 """
     function = read_module(text).functions["f"]
     assert vector_costs(function, next(i for i in ISAS if i.vector_bits == 512)).shuffles == shuffles
+
+
+@pytest.mark.parametrize(("lanes", "more"), [(32, 0.0), (64, 2 * 64.0)])
+def test_masks_for_other_blocks_are_taken_apart_where_they_are_long(lanes: int, more: float) -> None:
+    """LLVM keeps 32 lanes of a mask in a register on AVX2, from block to block; 64 in a mask register."""
+    from weft.costs.vector_code import vector_costs
+    from weft.machine.targets import AVX2, AVX512
+
+    def others(body: str, isa: Isa) -> float:
+        text = f"define <{lanes} x i8> @f(<{lanes} x i8> %a, <{lanes} x i8> %b) {{\n{body}\n}}"
+        return vector_costs(read_module(text).functions["f"], isa).others
+
+    compare = f"%m = icmp ult <{lanes} x i8> %a, %b"
+    choose = f"%r = select <{lanes} x i1> %m, <{lanes} x i8> %a, <{lanes} x i8> %b\nret <{lanes} x i8> %r"
+    apart, together = f"{compare}\nbr label %next\nnext:\n{choose}", f"{compare}\n{choose}"
+    assert others(apart, AVX2) == others(together, AVX2) + more
+    assert others(apart, AVX512) == others(together, AVX512)
 
 
 def test_loops_that_are_no_nest_are_left_alone() -> None:

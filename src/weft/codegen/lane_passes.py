@@ -44,6 +44,7 @@ from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chains
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
+from weft.transform.numbers.shared_comparisons import compare_shared
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
 
@@ -115,6 +116,9 @@ def _guess_ranges(unit: LaneUnit) -> bool:
 
 
 def _narrow(unit: LaneUnit) -> bool:
+    compared = compare_shared(unit.function, unit.divergence)
+    if compared:
+        unit.forget()
     for type in (I8, I16) if has_narrow_numbers(unit.function) else ():
         count = narrow_chains(unit.function, unit.divergence, unit.isa, type)
         if count:
@@ -124,7 +128,7 @@ def _narrow(unit: LaneUnit) -> bool:
     unit.summary.narrowed = narrow_varying(unit.function, unit.divergence, strided_at_no_edge(unit))
     if unit.summary.narrowed:
         unit.forget()
-    return bool(unit.summary.small or unit.summary.narrowed)
+    return bool(compared or unit.summary.small or unit.summary.narrowed)
 
 
 def _share_stacks(unit: LaneUnit) -> bool:

@@ -40,6 +40,11 @@ LACKING, LACKING_128 = 0.25, 2.0
 registers of 128 bits, whose unaligned loads are instructions of their own: with the first, 2x8 of four points were
 chosen, which took 1.4 times as long as the innermost loop."""
 
+CARRIED_LANE = 2.0
+"""By lane of a mask that goes from block to block and has more lanes than LLVM keeps as a vector (`Isa.mask_lanes`):
+each is taken out of a register, and put into one again. Measured: a step of a breadth-first search on a grid, with five
+such masks of 64 lanes, takes 600 cycles more for 64 cells on AVX2 than two of 32 lanes."""
+
 WIDE_BITS = 512
 
 
@@ -165,6 +170,8 @@ def _add_block(
         if not isinstance(type, VectorType):
             costs.scalars += times * (i.op not in ("phi", "br", "ret"))
             continue
+        if _goes_on_lane_by_lane(i, isa):
+            costs.others += times * CARRIED_LANE * type.count
         bits = layout.bit_size(type.element)
         registers = registers_of(type, layout, isa)
         if i.op in ("load", "store") or name.startswith(("llvm.masked.load", "llvm.masked.store")):
@@ -195,6 +202,14 @@ def _add_block(
             op = ".".join(name.split(".")[:2]) if i.op == "call" else i.op
             costs.arithmetic += times * registers
             costs.others += times * instruction_cost(op, bits, type.count, isa).cycles
+
+
+def _goes_on_lane_by_lane(i: Instruction, isa: Isa) -> bool:
+    """Whether it is a mask for other blocks that has too many lanes to stay a vector."""
+    type = i.type
+    if not isinstance(type, VectorType) or type.element is not I1 or type.count <= isa.mask_lanes:
+        return False
+    return i.is_phi or any(user.is_phi or user.block is not i.block for user in i.instruction_users())
 
 
 def _broadcasts_a_load(i: Instruction) -> bool:
