@@ -32,6 +32,11 @@ REGISTERS = 4
 and 40 doubles took 4 and 1.5 times as long in lanes, of 300 a fifth."""
 
 
+def few_for(width: int | None, isa: Isa) -> int:
+    """Fewer iterations of a loop that combines values run in order."""
+    return width or REGISTERS * one_register(isa)
+
+
 def keep_for_few(
     module: Module, plan: ParallelLoop, width: int | None, isa: Isa, *, proved: bool = False
 ) -> ParallelLoop:
@@ -40,7 +45,7 @@ def keep_for_few(
         return plan
     function = plan.loop.header.function
     assert function is not None
-    least = width or REGISTERS * one_register(isa)
+    least = few_for(width, isa)
     view = cfg_of(function)
     loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is plan.loop.header)
 

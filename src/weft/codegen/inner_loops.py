@@ -10,16 +10,13 @@ beside a nest, such as one that copies what the nest reads, takes little of the 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.along_rows import carries_only_totals, is_along_rows
+from weft.analysis.loops.along_rows import carries_only_totals, is_along_rows, is_short
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import ConstInt, Function, Instruction
+from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
-
-FEW = 7
-"""Iterations that do not fill a register."""
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
@@ -30,8 +27,11 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
     """
     layout = function.layout
     view = cfg_of(function)
+    ranges = divergence.engine.ranges
     far = near = 0
-    innermost = [loop for loop in loop_forest(view.cfg).loops if not (loop.children or _is_short(loop, view))]
+    innermost = [
+        loop for loop in loop_forest(view.cfg).loops if not (loop.children or is_short(loop, view, ranges))
+    ]
     deepest = max((loop.depth for loop in innermost), default=0)
     for loop in innermost:
         if loop.depth < deepest or any(divergence.is_divergent_branch(view.blocks[b]) for b in loop.exiting):
@@ -56,20 +56,6 @@ def _is_in_a_walk(loop: Loop, view: CFGView, divergence: Divergence) -> bool:
             return True
         around = around.parent
     return False
-
-
-def _is_short(loop: Loop, view: CFGView) -> bool:
-    """Whether a loop counts from a number to another one that is no more than `FEW` away."""
-    branch = view.blocks[loop.header].terminator
-    test = branch.operands[0] if branch.operands else None
-    if not isinstance(test, Instruction) or test.op != "icmp":
-        return False
-    counter, bound = test.operands
-    if not (isinstance(counter, Instruction) and counter.is_phi and isinstance(bound, ConstInt)):
-        return False
-    inside = {view.blocks[b] for b in loop.blocks}
-    starts = [value for value, source in counter.incoming() if source not in inside]
-    return all(isinstance(v, ConstInt) and abs(bound.signed - v.signed) <= FEW for v in starts)
 
 
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:

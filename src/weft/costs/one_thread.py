@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data, is_along_rows
+from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data, is_along_rows, is_short
 from weft.analysis.loops.bisections import bisection
 from weft.analysis.loops.own_walks import is_far, walks_apart
 from weft.analysis.memory.far_steps import far_step
@@ -145,10 +145,13 @@ class _OneThread:
         cycles = busy.get(None, 0.0)
         for loop in self._loops.loops:
             taken = max(busy.get(loop, 0.0), self._recurrence(loop))
-            if is_along_rows(loop, self._view, self._divergence.function.layout):
+            if is_along_rows(loop, self._view, self._divergence.function.layout) and not self._is_short(loop):
                 taken = busy.get(loop, 0.0) / _ALONG_ROWS
             cycles += self._constants.loop_weight**loop.depth * taken
         return cycles
+
+    def _is_short(self, loop: Loop) -> bool:
+        return is_short(loop, self._view, self._divergence.engine.ranges)
 
     def _cycles_of(self, instruction: Instruction) -> float:
         op = instruction.op

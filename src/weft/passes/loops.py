@@ -11,6 +11,7 @@ from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.brush import Brush
+from weft.codegen.few_iterations import few_for
 from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
@@ -173,8 +174,9 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         run_nest_in_parallel(module, boxes.mined, f"{name}.grains")
         return replace(boxes, behind=", and all cores share the nest")
     nest = parallel_nest(
-        found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised
-    )
+        found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised,
+        few=few_for(unit.width, isa),
+    )  # fmt: skip
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
@@ -184,7 +186,9 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         run_in_parallel(module, mined, f"{name}.grains")
         return FoundLoop(mined, span, "this loop", " on all cores")
     if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
-        inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+        inside = lane_loops(
+            found.function, found.view, found.wanted.loop, plan, module.layout, few_for(unit.width, unit.isa)
+        )
         if inside[0] is not plan:
             made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
             for each in made:
@@ -252,7 +256,9 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
     module, plan = unit.module, found.plan
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
     span = span_of(plan.loop.exiting.terminator)
-    inside = lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+    inside = lane_loops(
+        found.function, found.view, found.wanted.loop, plan, module.layout, few_for(unit.width, unit.isa)
+    )
     # An update has to stay where the job finds it.
     updates = any(is_lane_update(i) for one in inside for b in one.loop.blocks for i in b.instructions)
     if inside[0] is not plan and not updates:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
-from weft.codegen.few_iterations import keep_for_few
+from weft.codegen.few_iterations import few_for, keep_for_few
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
 from weft.codegen.width import one_register
@@ -53,11 +53,14 @@ def run_nest_in_place(
         run_in_place(unit.module, shared.mined)
         return {found.header: shared}
     module, plan = unit.module, found.plan
-    nest = parallel_nest(found.function, found.view, found.wanted.loop, plan, module.layout, promised=True)
+    few = few_for(unit.width, unit.isa)
+    nest = parallel_nest(
+        found.function, found.view, found.wanted.loop, plan, module.layout, promised=True, few=few
+    )
     lanes = (
         (nest.inner,)
         if nest is not None
-        else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout)
+        else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout, few)
     )
     headers = [one.loop.header for one in lanes]
     names = [header.name for header in headers]

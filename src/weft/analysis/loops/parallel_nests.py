@@ -13,14 +13,17 @@ range.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from math import inf
 
 from msgspec import Struct
 
+from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.memory.alias import Location
 from weft.analysis.memory.linear_locations import linear_location
+from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -58,7 +61,14 @@ class ParallelNest(Struct, frozen=True):
 
 
 def parallel_nest(
-    function: Function, view: CFGView, loop: Loop, outer: ParallelLoop, layout: DataLayout, *, promised: bool
+    function: Function,
+    view: CFGView,
+    loop: Loop,
+    outer: ParallelLoop,
+    layout: DataLayout,
+    *,
+    promised: bool,
+    few: int = 0,
 ) -> ParallelNest | None:
     """The inner loop that lanes should run along; None when that is the outermost.
 
@@ -68,6 +78,8 @@ def parallel_nest(
         The outermost parallel loop.
     promised
         Whether the user says that accesses do not meet across iterations.
+    few
+        Loops that combine values are not taken if they always have fewer iterations.
     """
     loops = loop_forest(view.cfg).loops
     inside = [other for other in loops if other.header != loop.header and loop.contains(other)]
@@ -91,7 +103,7 @@ def parallel_nest(
         between = [x for x in inside if x.contains(candidate) and x.header != candidate.header]
         ordered = any(all(x.header != known.header for known in free) for x in between)
         free.append(candidate)
-        if _is_short(inner.loop):
+        if _is_short(inner.loop) or (inner.reductions and _most_iterations(inner.loop, view) < few):
             continue
         if any(heap_call(i) for block in inner.loop.blocks for i in block.instructions):
             continue
@@ -105,11 +117,12 @@ def parallel_nest(
 
 
 def lane_loops(
-    function: Function, view: CFGView, loop: Loop, outer: ParallelLoop, layout: DataLayout
+    function: Function, view: CFGView, loop: Loop, outer: ParallelLoop, layout: DataLayout, few: int = 0
 ) -> tuple[ParallelLoop, ...]:
     """The loops of a nest that lanes should run along where there are several beside each other, or the outermost.
 
-    Of a loop and the parallel ones in it those are taken whose iterations touch neighbouring elements more often.
+    Of a loop and the parallel ones in it those are taken whose iterations touch neighbouring elements more often. Loops
+    that combine values run in order where they have fewer iterations than `few`: those that always do are not taken.
     """
     loops = loop_forest(view.cfg).loops
     inside = [other for other in loops if other.header != loop.header and loop.contains(other)]
@@ -122,7 +135,9 @@ def lane_loops(
         short = not isinstance(inner, Obstacle) and _is_short(inner.loop) and not _is_half(inner.loop)
         if isinstance(inner, Obstacle) or short or _counts_on(outer, inner):
             continue
-        for each in lane_loops(function, view, candidate, inner, layout):
+        if inner.reductions and _most_iterations(inner.loop, view) < few:
+            continue
+        for each in lane_loops(function, view, candidate, inner, layout, few):
             near += _nearness(_accesses_in(view, each.loop.blocks, layout), each)
             found.append(each)
     blocks = tuple(view.blocks[b] for b in loop.blocks)
@@ -242,6 +257,24 @@ def _is_short(loop: CountedLoop) -> bool:
     if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
         return False
     return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
+
+
+def _most_iterations(loop: CountedLoop, view: CFGView) -> float:
+    """How many iterations a loop has at most whose bound is computed, as along the rows of a triangle."""
+    start, bound, step = loop.counter.start, loop.bound, loop.counter.step
+    function = loop.header.function
+    if (
+        isinstance(bound, ConstInt)
+        or step < 1
+        or function is None
+        or loop.predicate not in ("slt", "ult", "ne")
+    ):
+        return inf
+    ranges = Ranges(function, view, block_index(view.cfg))
+    first, last = ranges.at(start, loop.preheader), ranges.at(bound, loop.preheader)
+    if first is None or last is None or first.lo < 0:
+        return inf
+    return max(0, last.hi - first.lo) / step
 
 
 def _is_half(loop: CountedLoop) -> bool:
