@@ -115,6 +115,9 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
     if searches(divergence):
         least, most = constants.searches_open
     elif not may_be_alone(divergence, in_loop=in_loop):
+        # Nothing is looked up: near and far are lanes.
+        apart = _Weights(divergence, isa, in_loop, apart=True).together()[1]
+        parts = [cycles_alone(divergence, isa) / cycles for cycles in (weights.together()[1], apart)]
         least, most = constants.far_open
     if stores_own_rows(divergence):
         least, most = min(least, constants.rows_open[0]), max(most, constants.rows_open[1])
@@ -126,8 +129,9 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
 class _Weights:
     """What a thread takes at the widths that there may be."""
 
-    def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool) -> None:
-        self.model, self.constants = WidthModel(divergence, isa, in_loop=in_loop), constants_of(isa)
+    def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool, *, apart: bool = False) -> None:
+        self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart)
+        self.constants = constants_of(isa)
         self._bits = self.model.dominant_bits()
         self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
         registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers

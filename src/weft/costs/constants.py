@@ -84,9 +84,10 @@ class Constants(Struct, frozen=True):
         The same of threads that search, one of which may take as long as all others of its lane group together.
         Guess.
     far_open
-        The same of kernels whose lanes may turn out to be rows apart, or neighbours. Measured on Intel's Ice Lake:
-        where they are rows apart, threads at 1.9 to 5.5 (Haar wavelets, box blur by running sums, a step of an FFT)
-        take 0.4 to 0.5 of what they take in lanes.
+        The same of kernels whose lanes may turn out to be rows apart, or neighbours, of the cycles in lanes that are
+        one or the other. Measured on Intel's Ice Lake: where rows are apart, threads at 0.5 to 0.8 (Haar wavelets, box
+        blur by running sums, a step of an FFT) take 0.4 to 0.5 of what they take in lanes; kernels at 1.9 and more
+        (a matrix for each thread, roots of polynomials) were no faster with both ways.
     rows_open
         The same of threads that each store a row of neighbours: what LLVM's vectorizers make of it is not in the model.
         Measured on Intel's Ice Lake, AVX2 and AVX-512: Walsh transforms of 16 doubles, at 6.1, take 0.3 to 0.5 times as
@@ -164,7 +165,7 @@ class Constants(Struct, frozen=True):
     rounds_worthwhile: float = 0.85
     alone_open: tuple[float, float] = (0.6, 4.0)
     searches_open: tuple[float, float] = (0.6, 32.0)
-    far_open: tuple[float, float] = (0.6, 8.0)
+    far_open: tuple[float, float] = (0.6, 1.5)
     rows_open: tuple[float, float] = (0.6, 10.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
-from weft.analysis.loops.own_walks import walks_apart
+from weft.analysis.loops.own_walks import may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
@@ -39,6 +39,8 @@ class WidthModel:
     in_loop
         Whether threads are iterations of a loop: where lanes walk on at places of their own, they are taken to be far
         from each other.
+    apart
+        Whether threads of a kernel are taken to be so, too, wherever loops move the places of lanes.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class WidthModel:
         cycles: Mapping[Instruction, float] | None = None,
         *,
         in_loop: bool = False,
+        apart: bool = False,
     ) -> None:
         self._divergence = divergence
         self._known = cycles or {}
@@ -61,7 +64,10 @@ class WidthModel:
         self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
         self._walking = {
-            i for i in divergence.function.instructions() if walks_apart(i, divergence, in_loop=in_loop)
+            i
+            for i in divergence.function.instructions()
+            if walks_apart(i, divergence, in_loop=in_loop or apart)
+            or (apart and may_move_apart(i, divergence))
         }
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}
         self._for_runs = run_addresses(divergence)

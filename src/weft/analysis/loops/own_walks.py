@@ -117,6 +117,20 @@ def _counts_rows(value: Value, divergence: Divergence) -> bool:
     return _is_row(value, divergence)
 
 
+def may_move_apart(access: Instruction, divergence: Divergence) -> bool:
+    """Whether a loop moves the places of lanes, of which nobody knows how far they are apart."""
+    if not access.is_plain_access or divergence.access_form(access).form is not Form.GATHER:
+        return False
+    assert access.block is not None
+    view = divergence.facts.view
+    loop = divergence.facts.propagation.loops.innermost[view.index[access.block]]
+    place = linear_location(access.pointer, divergence.function.layout)
+    if loop is None or (isinstance(place.base, Instruction) and place.base.op == "alloca"):
+        return False
+    inside = {view.blocks[b] for b in loop.blocks}
+    return any(changes_in(term, inside) for term in (place.base, *place.terms))
+
+
 def walks_on(access: Instruction, view: CFGView, loops: LoopForest, layout: DataLayout) -> bool:
     """Whether the address of a load or store goes on in its innermost loop, and all loops around move it, too."""
     assert access.block is not None
