@@ -315,7 +315,7 @@ OBSTACLES: Pass[LaneUnit] = Pass(
 )
 GUESSED_RANGES: Pass[LaneUnit] = Pass(
     "guessed ranges",
-    "loops whose numbers may turn out to fit 32 bits know that they do, and are left for a copy where they do not",
+    "loops, and what floats become, fit 32 bits as far as turns out, and are left for a copy where they do not",
     _guess_ranges,
     requires=(VECTORIZABLE, UNMASKED),
     provides=(VECTORIZABLE, UNMASKED),

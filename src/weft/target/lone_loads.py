@@ -1,7 +1,8 @@
 """Gathers as loads one by one, on cores where these are faster (`slow_gathers` of `weft.machine.cores`).
 
 So are those of 8 and 16 bits with AVX-512, for which there is no instruction on any core: LLVM takes 512 bits of
-addresses apart in two steps for each lane. With AVX2, one step more or less makes no difference.
+addresses apart in two steps for each lane. With AVX2, one step more or less makes no difference. Those of 32 lanes or
+more under a mask are loops over active lanes already (`weft.target.masked_loops`).
 
 Addresses go through memory, which is faster than to take each out of a register; LLVM would do that if it saw where
 they come from, so they are stored as volatile. Lanes that must not load read zeros. Reports and the cost model see a
@@ -65,11 +66,6 @@ def with_lone_loads(text: str, isa: Isa) -> str:
     )
     changed = "".join(lines)
     return changed + (_ZEROS if needed else "") + "".join(_definition(*each) for each in sorted(needed))
-
-
-def is_lone_narrow(type: str, isa: Isa) -> bool:
-    """Whether gathers of a type of 8 or 16 bits are such loads."""
-    return type in _NARROW and _NARROW in _most_lanes(isa)
 
 
 def _most_lanes(isa: Isa) -> dict[tuple[str, ...], int]:

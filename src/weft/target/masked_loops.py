@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.lone_loads import is_lone_narrow
 
 LEAST_LANES = 32
 """Gathers and scatters of fewer lanes are as well as branches."""
@@ -122,8 +121,6 @@ def with_masked_loops(text: str, isa: Isa) -> str:
         op, lanes, type = found["op"], int(found["lanes"]), found["type"]
         has_instruction = isa.gather if op == "gather" else isa.scatter
         if lanes < LEAST_LANES or (has_instruction and type not in _NARROW):
-            return found[0]
-        if op == "gather" and is_lone_narrow(type, isa):
             return found[0]
         needed.add((op, lanes, type))
         return f"@weft.{op}.v{lanes}{type}"
