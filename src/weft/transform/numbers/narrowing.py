@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 
 from weft.analysis.divergence import Divergence
 from weft.graph.cfg import reverse_postorder
+from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
@@ -28,19 +29,17 @@ def narrow_varying(function: Function, divergence: Divergence, spared: Collectio
     view = cfg_of(function)
     order = (view.blocks[n] for n in reverse_postorder(view.cfg.succs))
     wide = [i for block in order for i in block.instructions if i.type == I64]
-    return narrow_integers(
-        [i for i in wide if not (divergence.shape(i).is_strided or i in spared)],
-        ranges.of,
-        ranges.at,
-        lambda value: divergence.shape(value).is_strided,
-    )
+    chosen = [i for i in wide if not (divergence.shape(i).is_strided or i in spared)]
+    if loop_forest(view.cfg).loops:
+        return narrow_integers(chosen, ranges.of, ranges.at)
+    return narrow_integers(chosen, ranges.of, ranges.at, lambda value: divergence.shape(value).is_strided)
 
 
 def narrow_integers(
     candidates: list[Instruction],
     range_of: RangeOf,
     range_at: RangeAt | None = None,
-    is_scalar: Callable[[Value], bool] = lambda value: False,
+    is_scalar: Callable[[Value], bool] | None = None,
 ) -> int:
     """Compute those of the instructions in 32 bits that can be; how many, conversions not counted.
 
@@ -53,13 +52,14 @@ def narrow_integers(
     range_at
         The same, as a block sees them.
     is_scalar
-        Whether lanes share a number, or know what it is by their place, so that it is cut off once for all.
+        Whether lanes share a number, or know what it is by their place, so that it is cut off once for all; without it
+        nothing is narrowed outside of loops.
     """
     narrowing = NarrowTwins(range_of, I32, range_at=range_at)
     chosen = [i for i in candidates if narrowing.can(i)]
     if not any(i.is_phi for i in chosen):
         # Without a loop around, converting costs as much as it spares.
-        chosen = _without_conversions(chosen, is_scalar)
+        chosen = _without_conversions(chosen, is_scalar) if is_scalar is not None else []
     if not chosen:
         return 0
     narrowing.build(chosen)
