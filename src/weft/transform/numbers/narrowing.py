@@ -67,11 +67,15 @@ def narrow_integers(
 
 
 def _without_conversions(chosen: list[Instruction], is_scalar: Callable[[Value], bool]) -> list[Instruction]:
-    """Those that are computed of numbers of 32 bits or less, of such that lanes share, or of each other."""
+    """Those that are computed of lanes' numbers of 32 bits or less, and of such that lanes share.
+
+    What is computed of places alone stays: what lanes access by such numbers is looked for in them.
+    """
     kept: set[Value] = set()
     for i in chosen:
-        wide = (v for v in i.operands if v.type == I64)
-        if all(v in kept or isinstance(v, ConstInt) or is_scalar(v) for v in wide):
+        numbers = i.operands[1:] if i.op == "select" else i.operands
+        own = [v for v in numbers if not isinstance(v, ConstInt) and not (v.type == I64 and is_scalar(v))]
+        if own and all(v in kept or v.type != I64 for v in own):
             kept.add(i)
     found = [i for i in chosen if i in kept]
     return found if any(i.op not in ("sext", "zext", "trunc") for i in found) else []
