@@ -5,6 +5,7 @@ import pytest
 
 from weft import cuda
 from weft.interp import Memory, Program, run_function
+from weft.interp.lanes import is_poison
 from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify_structure
@@ -165,6 +166,15 @@ def test_what_is_added_is_chosen_and_not_whether(change: tuple[str, str], start:
         [-np.inf, 9.0],
     ):
         assert total(module, values, start) == total(plain, values, start)
+
+
+def test_fast_sums_of_nothing_stay_infinite() -> None:
+    module = read_module(TOTAL.replace("fadd", "fadd fast"))
+    assert take_carried_last(module.functions["f"]) == 1
+    memory = Memory()
+    array = memory.map_array(np.array([5.0, 7.0]))
+    outcome = run_function(Program(module), "f", [array, 2, np.inf], 1, memory=memory)
+    assert is_poison(outcome.flags) is None and np.isinf(np.asarray(outcome.data).view(np.float64)).all()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data, is_along_rows, is_short
 from weft.analysis.loops.bisections import bisection
-from weft.analysis.loops.own_walks import is_far, walks_apart
+from weft.analysis.loops.own_walks import is_far, may_move_apart, walks_apart
 from weft.analysis.memory.far_steps import far_step
 from weft.analysis.memory.linear_locations import linear_location
 from weft.costs.constants import constants_of
@@ -94,16 +94,7 @@ def may_be_alone(divergence: Divergence, *, in_loop: bool = False) -> bool:
 
 def may_turn_out_far(divergence: Divergence) -> bool:
     """Whether loops access addresses that are nobody knows how far from lane to lane: neighbours, or rows apart."""
-    loops = divergence.facts.propagation.loops.innermost
-    view = divergence.facts.view
-    return any(
-        i.is_plain_access
-        and loops[number] is not None
-        and divergence.access_form(i).form is Form.GATHER
-        and not _is_in_local_array(i, divergence)
-        for number, block in enumerate(view.blocks)
-        for i in block.instructions
-    )
+    return any(may_move_apart(i, divergence) for i in divergence.function.instructions())
 
 
 def searches(divergence: Divergence) -> bool:

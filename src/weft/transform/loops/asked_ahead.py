@@ -28,7 +28,7 @@ from weft.ir.effects import is_speculatable, may_write
 from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
-from weft.transform.numbers.known_numbers import asks_for_sign, replace_known_numbers
+from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
 
 LARGEST = 120
 """Instructions of a loop of which there are two versions."""
@@ -183,9 +183,4 @@ def _take_as_not_negative(load: Instruction) -> None:
     for question in [q for number in numbers for q in list(number.instruction_users())]:
         if question.op != "icmp" or not asks_for_sign(question) or question.operands[0] not in numbers:
             continue
-        for user in list(question.instruction_users()):
-            if user.op == "select" and user.operands[0] is question:
-                user.replace_all_uses(user.operands[2])
-                user.erase()
-        question.replace_all_uses(FALSE)
-        question.erase()
+        answer(question)

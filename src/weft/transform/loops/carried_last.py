@@ -28,6 +28,7 @@ from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
+from weft.ir.opcodes import FAST_MATH
 from weft.ir.types import FloatType
 
 _CHOICES = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.")
@@ -179,10 +180,16 @@ def _choose_term(choice: Instruction, update: Instruction, circles: dict[Instruc
     nothing = ConstFloat.of(update.type, 0.0 if update.op == "fsub" else -0.0)
     arms = (term, nothing) if then is update else (nothing, term)
     added = builder.select(condition, *arms)
-    choice.replace_all_uses(builder.binary(update.op, total, added, update.flags))
+    choice.replace_all_uses(builder.binary(update.op, total, added, _for_any_total(update.flags)))
     choice.erase()
     update.erase()
     return True
+
+
+def _for_any_total(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Flags under which a total to which nothing is added stays what it is, be it infinite or no number."""
+    given = FAST_MATH[1:] if "fast" in flags else flags
+    return tuple(flag for flag in given if flag not in ("nnan", "ninf"))
 
 
 def _erase(choice: Instruction) -> None:

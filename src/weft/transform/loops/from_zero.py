@@ -27,7 +27,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
-from weft.transform.numbers.known_numbers import asks_for_sign, replace_known_numbers
+from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
 
 LARGEST = 120
 """Instructions of a loop of which there are two versions."""
@@ -182,14 +182,8 @@ def _first(builder: Builder, number: Value, loop: CountedLoop) -> Value:
 def _take_as_not_negative(number: Instruction) -> None:
     """Answer what asks whether a number of the chosen version is negative."""
     for question in list(number.instruction_users()):
-        if not _compares_with_zero(question):
-            continue
-        for user in list(question.instruction_users()):
-            if user.op == "select" and user.operands[0] is question:
-                user.replace_all_uses(user.operands[2])
-                user.erase()
-        question.replace_all_uses(FALSE)
-        question.erase()
+        if _compares_with_zero(question):
+            answer(question)
 
 
 def _without_casts(value: Value) -> Value:

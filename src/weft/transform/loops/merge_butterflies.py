@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.loops.butterflies import Butterflies, Outer
-from weft.ir import FALSE, BasicBlock, Builder, Instruction, Value
+from weft.ir import BasicBlock, Builder, Instruction, Value
 from weft.ir.builder import const_int
+from weft.transform.numbers.known_numbers import answer
 
 
 def count_of_pairs(builder: Builder, found: Butterflies, distance: Value) -> Value:
@@ -35,12 +36,7 @@ def count_of_pairs(builder: Builder, found: Butterflies, distance: Value) -> Val
 def answer_signs(found: Butterflies) -> None:
     """Answer the questions for signs of numbers that are not negative."""
     for question in found.signs:
-        for user in list(question.instruction_users()):
-            if user.op == "select" and user.operands[0] is question:
-                user.replace_all_uses(user.operands[2])
-                user.erase()
-        question.replace_all_uses(FALSE)
-        question.erase()
+        answer(question)
 
 
 def merge_butterflies(found: Butterflies, preheader: BasicBlock, distance: Value, pairs: Value) -> None:

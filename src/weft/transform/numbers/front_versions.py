@@ -24,9 +24,9 @@ from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction,
 from weft.ir.cfg_edit import remove_unreachable_blocks, replace_and_erase, split_block
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.effects import is_speculatable
 from weft.ir.intrinsics import declare
 from weft.transform.loops.guess_ranges import guessed_way, keeps_lanes_together, reached_for_good
+from weft.transform.numbers.computed_early import compute_early
 from weft.transform.numbers.meetings import computing
 from weft.transform.unify_returns import unify_returns
 
@@ -51,7 +51,8 @@ def add_front_version(function: Function, divergence: Divergence) -> bool:
     if any(keeps_lanes_together(i) for i in function.instructions()):
         return False
     at = next(i for i in order if i in behind)
-    asked = _before(order, asked, at)
+    early = compute_early(order, asked, at)
+    asked = [question for question in asked if question in early]
     if not asked:
         return False
     _copy(function, straight, asked, at)
@@ -118,33 +119,6 @@ def _independent(
         elif i in questions:
             asked.append(i)
     return asked, behind
-
-
-def _before(order: Sequence[Instruction], asked: Sequence[Instruction], at: Instruction) -> list[Instruction]:
-    """Have questions asked before an instruction, as far as that can be; those that are."""
-    first = list(order[: order.index(at)])
-    there = set(first)
-    kept: list[Instruction] = []
-    block = at.block
-    assert block is not None
-
-    def needed(value: Value, found: dict[Instruction, None]) -> bool:
-        if not isinstance(value, Instruction) or value in there or value not in order or value in found:
-            return True
-        if not is_speculatable(value) or not all(needed(v, found) for v in value.operands):
-            return False
-        found[value] = None
-        return True
-
-    for question in asked:
-        moved: dict[Instruction, None] = {}
-        if needed(question, moved):
-            for i in moved:
-                i.detach()
-                block.insert_before(at, i)
-            there |= set(moved)
-            kept.append(question)
-    return kept
 
 
 def _copy(

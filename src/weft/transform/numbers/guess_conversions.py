@@ -31,11 +31,12 @@ from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
-from weft.ir.effects import is_convergent, is_speculatable
+from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import PURE
 from weft.ir.locations import span_of
 from weft.ir.types import F32, F64, I32, I64, FloatType, FunctionType
 from weft.transform.loops.guess_ranges import leave_guess, some_outside
+from weft.transform.numbers.computed_early import compute_early
 from weft.transform.numbers.front_versions import straight_blocks
 from weft.transform.unify_returns import unify_returns
 
@@ -79,39 +80,8 @@ def _is_better_short(conversion: Instruction, divergence: Divergence) -> bool:
 
 def _early(order: Sequence[Instruction], wide: Sequence[Instruction]) -> list[Instruction]:
     """The conversions whose floats are there at the first one, or can be; these are computed before it."""
-    first = wide[0]
-    block = first.block
-    assert block is not None
-    position = {i: k for k, i in enumerate(order)}
-    there = set(order[: position[first]])
-    found: list[Instruction] = []
-    for conversion in wide:
-        moved: dict[Instruction, None] = {}
-        if _needed(conversion.operands[0], there, position, set(wide), moved):
-            for i in moved:
-                i.detach()
-                block.insert_before(first, i)
-            there |= set(moved)
-            found.append(conversion)
-    return found
-
-
-def _needed(
-    value: Value,
-    there: set[Instruction],
-    position: dict[Instruction, int],
-    wide: set[Instruction],
-    found: dict[Instruction, None],
-) -> bool:
-    """Whether a value is there, or may be computed there; what is computed for it then, operands first."""
-    if not isinstance(value, Instruction) or value in there or value not in position or value in found:
-        return True
-    if value in wide or not is_speculatable(value):
-        return False
-    if not all(_needed(v, there, position, wide, found) for v in value.operands):
-        return False
-    found[value] = None
-    return True
+    there = compute_early(order, [conversion.operands[0] for conversion in wide], wide[0], wide)
+    return [conversion for conversion in wide if conversion.operands[0] in there]
 
 
 def _copy(function: Function, asked: Sequence[Instruction]) -> None:

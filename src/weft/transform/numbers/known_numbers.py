@@ -36,15 +36,19 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
     differences = Differences(ranges)
     known = {i: value for i in asking if (value := _value(i, ranges, differences)) is not None}
     for instruction, value in known.items():
-        assert isinstance(instruction.type, IntType)
-        number = ConstInt(instruction.type, value)
-        for user in list(instruction.instruction_users()):
-            if user.op == "select" and user.operands[0] is instruction:
-                user.replace_all_uses(user.operands[1 if value else 2])
-                user.erase()
-        instruction.replace_all_uses(number)
-        instruction.erase()
+        answer(instruction, value)
     return len(known)
+
+
+def answer(question: Instruction, value: int = 0) -> None:
+    """Replace what asks for a sign, or compares, by what is known to come of it; what is chosen by it, too."""
+    assert isinstance(question.type, IntType)
+    for user in list(question.instruction_users()):
+        if user.op == "select" and user.operands[0] is question:
+            user.replace_all_uses(user.operands[1 if value else 2])
+            user.erase()
+    question.replace_all_uses(ConstInt(question.type, value))
+    question.erase()
 
 
 def _value(instruction: Instruction, ranges: Ranges, differences: Differences) -> int | None:
