@@ -214,8 +214,8 @@ def test_what_is_chosen_is_right(function) -> None:
 
 def test_candidates_fill_registers() -> None:
     for levels in (2, 3):
-        first, rest = candidates(8, levels)
-        found = [*first, *rest]
+        alone, kinds = candidates(8, levels)
+        found = [*alone, *(brush for kind in kinds for brush in (*kind.first, *kind.others))]
         assert len({b.extents for b in found}) == len(found)
         assert all(8 <= b.width <= 64 and b.rank == levels for b in found)
         assert is_of_one_loop(found[0])

@@ -2,13 +2,14 @@
 
 Candidates fill one to eight registers of the widest elements that the nest accesses: rows of a register or more and
 several of these; where accesses of such rows are gathers or scatters, squares and columns of shorter ones, too, which
-transpose well. All are compared with lanes along one loop alone, and a few rows first: where these gain nothing and
-there are no gathers, the others are not tried. To make the code, and not a model of it, takes sharing, shuffles and
-divergent control flow as they are; of LLVM's work nothing is done.
+transpose well. All are compared with lanes along the innermost loop alone, and one or two of each kind first: where
+these gain nothing, the others of the kind are not tried. To make the code, and not a model of it, takes sharing,
+shuffles and divergent control flow as they are; of LLVM's work nothing is done.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
@@ -55,7 +56,23 @@ value takes; and for each row more of the middle one of three loops, whose rows 
 outermost of three loops has twice as many iterations: planes come from a cache further away. Fit (`vector_code`)."""
 
 PROMISING = 0.97
-"""Of the cycles of the innermost loop alone, no more must be left with a few rows, for other brushes to be weighed."""
+"""Of the cycles of the innermost loop alone, no more may be left with the first of a kind for others to be weighed."""
+
+
+class Kind(Struct, frozen=True):
+    """Brushes of which the first ones tell whether the others may gain something.
+
+    Parameters
+    ----------
+    first, others
+        The brushes.
+    short
+        Whether their rows are shorter than a register, which is for gathers and scatters.
+    """
+
+    first: list[Brush]
+    others: list[Brush]
+    short: bool = False
 
 
 class Weighed(Struct, frozen=True):
@@ -109,30 +126,33 @@ def weigh(
     has_loops
         Whether an iteration has loops of its own.
     """
-    costs: dict[Brush, float] = {}
-    scattered = False
-    first, rest = candidates(row, levels)
+    costs: dict[Brush, VectorCosts] = {}
+    alone, kinds = candidates(row, levels)
+    first = [*alone, *(brush for kind in kinds if not kind.short for brush in kind.first)]
     for brush in first:
         made = costs_of(brush)
         if made is None:
             return []
-        scattered |= made.gathers and is_of_one_loop(brush)
-        costs[brush] = made.cycles(isa)
+        costs[brush] = made
+    scattered = any(costs[brush].gathers for brush in alone)
 
-    def weighed(brush: Brush, cycles: float) -> Weighed:
-        each = cycles / brush.width * _surcharge(brush, row, scattered)
-        return Weighed(brush, each, not (scattered or has_loops))
+    def weighed(brush: Brush, made: VectorCosts) -> Weighed:
+        cycles = made.cycles(isa) / brush.width * _surcharge(brush, row, scattered)
+        return Weighed(brush, cycles, not (scattered or has_loops))
 
-    found = [weighed(brush, cycles) for brush, cycles in costs.items()]
-    alone = min(w.cycles for w in found if is_of_one_loop(w.brush))
-    if scattered or min(w.cycles for w in found) <= PROMISING * alone:
-        for brush in rest:
-            if brush.extents[-1] < row and not scattered:
-                continue
-            made = costs_of(brush)
-            if made is not None:
-                found.append(weighed(brush, made.cycles(isa)))
-    return sorted(found, key=lambda w: w.cycles)
+    found = {brush: weighed(brush, made) for brush, made in costs.items()}
+
+    def least(brushes: Iterable[Brush]) -> float:
+        for brush in brushes:
+            if brush not in found and (made := costs_of(brush)) is not None:
+                found[brush] = weighed(brush, made)
+        return min((found[brush].cycles for brush in brushes if brush in found), default=math.inf)
+
+    most = PROMISING * least(alone)
+    for kind in kinds:
+        if (scattered or not kind.short) and least(kind.first) <= most:
+            least(kind.others)
+    return sorted(found.values(), key=lambda w: w.cycles)
 
 
 def _surcharge(brush: Brush, row: int, scattered: bool) -> float:
@@ -150,33 +170,33 @@ def _surcharge(brush: Brush, row: int, scattered: bool) -> float:
     return factor * (1 + MIDDLE * (middle - 1)) * PLANES ** (outer.bit_length() - 1)
 
 
-def candidates(row: int, levels: int) -> tuple[list[Brush], list[Brush]]:
-    """The brushes that are weighed, where a register has so many elements: those that decide about the others first."""
-    first: list[tuple[int, ...]]
-    rest: list[tuple[int, ...]]
+def candidates(row: int, levels: int) -> tuple[list[Brush], list[Kind]]:
+    """The brushes that are weighed: along the innermost loop alone, and others. A register has `row` elements."""
     if levels == MAX_DIMENSIONS:
-        first = [(1, 1, row), (1, 1, 2 * row), (4, 1, row), (1, 4, row)]
-        rest = [(2, 1, row), (2, 2, row), (2, 1, 2 * row), (1, 2, row)]
-        rest += [(1, high, wide) for high, wide in _short(row)]
+        alone, leading = [(1, 1, row), (1, 1, 2 * row)], [(4, 1, row), (1, 4, row)]
+        rows = [(2, 1, row), (2, 2, row), (2, 1, 2 * row), (1, 2, row)]
     else:
-        first = [(1, row), (1, 2 * row), (4, row)]
-        rest = [(2, row), (8, row), (2, 2 * row), (4, 2 * row), (2, 4 * row), (1, 4 * row), *_short(row)]
-    return _brushes(first, levels), _brushes(rest, levels)
+        alone, leading = [(1, row), (1, 2 * row)], [(4, row)]
+        rows = [(2, row), (8, row), (2, 2 * row), (4, 2 * row), (2, 4 * row), (1, 4 * row)]
+    columns = [(row, 1), (2 * row, 1)]
+
+    def brushes(shapes: Iterable[tuple[int, ...]]) -> list[Brush]:
+        whole = ((1,) * (levels - len(shape)) + shape for shape in shapes)
+        return [Brush(e, tuple(reversed(range(levels)))) for e in whole if prod(e) <= MOST_LANES]
+
+    kinds = [Kind(brushes(leading), brushes(rows))]
+    kinds += [Kind(brushes(s[:1]), brushes(s[1:]), short=True) for s in (_squares(row), columns)]
+    return brushes(alone), kinds
 
 
-def _brushes(shapes: list[tuple[int, ...]], levels: int) -> list[Brush]:
-    return [Brush(e, tuple(reversed(range(levels)))) for e in shapes if prod(e) <= MOST_LANES]
-
-
-def _short(row: int) -> list[tuple[int, int]]:
-    """Squares and columns of rows shorter than a register, and of single elements."""
-    squares = [
+def _squares(row: int) -> list[tuple[int, int]]:
+    """Boxes of rows shorter than a register, the one of four rows of half a register first."""
+    return [
         (high, wide)
-        for high in (2, 4, 8, 16)
+        for high in (4, 2, 8, 16)
         for wide in (row // 2, row // 4)
         if wide >= 2 and row <= high * wide <= 8 * row
     ]
-    return [(row, 1), (2 * row, 1), *squares]
 
 
 def _has_loops(innermost: ParallelLoop) -> bool:
