@@ -18,7 +18,8 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.device_function import DeviceFunction
+from weft.cuda.kernel import Kernel
 from weft.cuda.to_ptx import ptx_of
 from weft.frontend.python.signatures import parse_signature
 from weft.machine.cuda_tools import find_program

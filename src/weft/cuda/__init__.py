@@ -25,6 +25,7 @@ from weft.cuda.allocation import (
     pinned_array_like,
     to_device,
 )
+from weft.cuda.device_function import DeviceFunction
 from weft.cuda.host import (
     Context,
     Device,
@@ -48,7 +49,7 @@ from weft.cuda.host import (
     synchronize,
 )
 from weft.cuda.jit import jit
-from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.kernel import Kernel
 from weft.cuda.reduction import Reduce
 from weft.cuda.transfers import In, InOut, Out
 from weft.device.arrays import DeviceArray

@@ -6,7 +6,8 @@ from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
 
-from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.device_function import DeviceFunction
+from weft.cuda.kernel import Kernel
 from weft.cuda.terms import launch_terms
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError

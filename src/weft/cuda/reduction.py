@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.cuda.kernel import DeviceFunction, Kernel
+from weft.cuda.device_function import DeviceFunction
+from weft.cuda.kernel import Kernel
 from weft.cuda.transfers import host_value
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.cuda.arguments import Types, types_of
 from weft.cuda.compiled import CompiledKernel
 from weft.cuda.gpu.arguments import PackedArguments, gpu_typeof
 from weft.cuda.gpu.driver import Driver, the_driver
-from weft.cuda.kernel import Kernel, Types, types_of
+from weft.cuda.kernel import Kernel
 from weft.cuda.terms import LaunchTerms
 from weft.cuda.to_ptx import ptx_of
 from weft.cuda.transfers import prepared
