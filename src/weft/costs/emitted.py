@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost, table_cost
+from weft.costs.reached import reached, ways_of
 from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
-from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import loop_forest
 from weft.ir import TRUE, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
@@ -30,25 +30,20 @@ def block_weights(function: Function, isa: Isa) -> dict[BasicBlock, float]:
     """How often each block that is reached is thought to run for a lane group."""
     view = cfg_of(function)
     loops, each = loop_forest(view.cfg), constants_of(isa).loop_weight
-    weights = {block: each ** loops.depth(number) for number, block in enumerate(view.blocks)}
-    reached = [0.0] * len(view.blocks)
-    reached[0] = 1.0
-    for number in reverse_postorder(view.cfg.succs):
-        block = view.blocks[number]
-        ways = [view.index[target] for target in block.successors]
-        chance = block.terminator.chance if len(set(ways)) == 2 else None
-        likely = (1.0,) * len(ways) if chance is None else (chance, 1 - chance)
-        loop = loops.innermost[number]
-        if chance is not None and loop is not None and not loop.blocks.issuperset(ways):
-            leaves = likely[0 if ways[0] not in loop.blocks else 1]
-            if leaves * each >= 1:
-                # That is how loops end, sooner or later.
-                likely = (1.0, 1.0)
-                for inside in loop.blocks:
-                    weights[view.blocks[inside]] /= leaves * each
-        for way, share in zip(ways, likely, strict=True):
-            reached[way] = min(1.0, reached[way] + share * reached[number])
-    return {block: weight * share for (block, weight), share in zip(weights.items(), reached, strict=True)}
+    weights = [each ** loops.depth(number) for number in range(len(view.blocks))]
+    ways = [ways_of(block) for block in view.blocks]
+    for number, block in enumerate(view.blocks):
+        loop, targets = loops.innermost[number], [view.index[target] for target in block.successors]
+        if block.terminator.chance is None or loop is None or loop.blocks.issuperset(targets):
+            continue
+        leaves = ways[number][0 if targets[0] not in loop.blocks else 1]
+        if leaves * each >= 1:
+            # That is how loops end, sooner or later.
+            ways[number] = (1.0,) * len(targets)
+            for inside in loop.blocks:
+                weights[inside] /= leaves * each
+    shares = reached(view, ways)
+    return {block: weight * share for block, weight, share in zip(view.blocks, weights, shares, strict=True)}
 
 
 def is_masked(instruction: Instruction) -> bool:

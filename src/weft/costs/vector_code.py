@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from weft.costs.constants import constants_of
 from weft.costs.instructions import instruction_cost, memory_cost
+from weft.costs.reached import reached, ways_of
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Poison, Value
@@ -100,7 +101,7 @@ def vector_costs(function: Function, isa: Isa, weight: float | None = None) -> V
     costs, view = VectorCosts(), cfg_of(function)
     loops = loop_forest(view.cfg)
     weight = constants_of(isa).loop_weight if weight is None else weight
-    chances = _chances(view)
+    chances = reached(view, [ways_of(block) for block in view.blocks])
     for number, block in enumerate(view.blocks):
         hoisted = _hoisted(view, loops.innermost[number], block)
         chance = chances[number] if weight != 1 else round(chances[number])
@@ -110,20 +111,6 @@ def vector_costs(function: Function, isa: Isa, weight: float | None = None) -> V
         if not loop.children:
             costs.waits += weight**loop.depth * _recurrence(view, loop, isa)
     return costs
-
-
-def _chances(view: CFGView) -> list[float]:
-    """How likely each block is to run where versions are chosen between; others run as far as what leads to them."""
-    found = [0.0] * len(view.blocks)
-    found[0] = 1.0
-    for number in reverse_postorder(view.cfg.succs):
-        block = view.blocks[number]
-        known = block.terminator.chance if len(block.successors) == 2 else None
-        for k, target in enumerate(block.successors):
-            way = 1.0 if known is None else known if k == 0 else 1 - known
-            to = view.index[target]
-            found[to] = min(1.0, found[to] + way * found[number])
-    return found
 
 
 def _recurrence(view: CFGView, loop: Loop, isa: Isa) -> float:
