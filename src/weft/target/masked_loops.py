@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
+from weft.target.lane_loop import ACTIVE, lane_loop
 
 LEAST_LANES = 32
 """Gathers and scatters of fewer lanes are as well as branches."""
@@ -38,25 +39,13 @@ _PLACES = """\
   %data = alloca <{n} x {t}>
   store <{n} x ptr> %p, ptr %places
 """
-_LOOP = """\
-  %set = bitcast <{n} x i1> %mask to i{n}
-  %any = icmp ne i{n} %set, 0
-  br i1 %any, label %lane, label %end
-lane:
-  %left = phi i{n} [ %set, %entry ], [ %rest, %lane ]
-  %number = call i{n} @llvm.cttz.i{n}(i{n} %left, i1 true)
-  %k = {to_index} i{n} %number to i64
+_LOOP = ACTIVE + lane_loop("""\
   %in = getelementptr ptr, ptr %places, i64 %k
   %at = load ptr, ptr %in
   %element = getelementptr {t}, ptr %data, i64 %k
   %value = load {t}, ptr %{source}, align 1
   store {t} %value, ptr %{sink}, align 1
-  %less = sub i{n} %left, 1
-  %rest = and i{n} %left, %less
-  %more = icmp ne i{n} %rest, 0
-  br i1 %more, label %lane, label %end
-end:
-"""
+""")
 _GATHER = (
     "define internal <{n} x {t}> @weft.gather.v{n}{m}(<{n} x ptr> %p, <{n} x i1> %mask, <{n} x {t}> %rest.of) "
     "noinline nounwind {{\nentry:\n" + _PLACES + _LOOP + "  %result = load <{n} x {t}>, ptr %data\n"
@@ -73,12 +62,14 @@ _SCATTER = (
 _MASKS = (2, 4, 8, 16, 32, 64)
 """Lanes whose masks are integers that LLVM has an instruction for, or nearly."""
 
-_NEIGHBOURS = """\
+_NEIGHBOURS = (
+    """\
 define internal <{n} x {t}> @weft.load.v{n}{m}(ptr %p, <{n} x i1> %mask, <{n} x {t}> %rest.of) alwaysinline nounwind {{
 entry:
   %data = alloca <{n} x {t}>
-  %set = bitcast <{n} x i1> %mask to i{n}
-  %any = icmp ne i{n} %set, 0
+"""
+    + ACTIVE
+    + """\
   %address = ptrtoint ptr %p to i64
   %offset = and i64 %address, {last_of_page}
   %fits = icmp ule i64 %offset, {last_place}
@@ -90,20 +81,17 @@ near:
   br label %loaded
 apart:
   store <{n} x {t}> %rest.of, ptr %data
-  br i1 %any, label %lane, label %end
-lane:
-  %left = phi i{n} [ %set, %apart ], [ %rest, %lane ]
-  %number = call i{n} @llvm.cttz.i{n}(i{n} %left, i1 true)
-  %k = {to_index} i{n} %number to i64
+"""
+    + lane_loop(
+        """\
   %at = getelementptr {t}, ptr %p, i64 %k
   %element = getelementptr {t}, ptr %data, i64 %k
   %value = load {t}, ptr %at, align 1
   store {t} %value, ptr %element, align {size}
-  %less = sub i{n} %left, 1
-  %rest = and i{n} %left, %less
-  %more = icmp ne i{n} %rest, 0
-  br i1 %more, label %lane, label %end
-end:
+""",
+        before="apart",
+    )
+    + """\
   %picked = load <{n} x {t}>, ptr %data
   br label %loaded
 loaded:
@@ -111,6 +99,7 @@ loaded:
   ret <{n} x {t}> %result
 }}
 """
+)
 
 
 def with_masked_loops(text: str, isa: Isa) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from weft.analysis.memory.byte_tables import BLOCK
 from weft.machine.targets import Isa
+from weft.target.lane_loop import ACTIVE, lane_loop
 from weft.target.masked_loops import PAGE
 
 _FUNCTION = re.compile(
@@ -60,19 +61,16 @@ end.of.lookup:
 }}
 """
 
-_APART = """\
+_APART = (
+    """\
 define internal <{n} x i8> @weft.lookup.apart.v{n}(ptr %table, <{n} x i8> %index, <{n} x i1> %mask) noinline nounwind {{
 entry:
   %numbers = alloca <{n} x i8>
   %data = alloca <{n} x i8>
   store <{n} x i8> %index, ptr %numbers
-  %set = bitcast <{n} x i1> %mask to i{n}
-  %any = icmp ne i{n} %set, 0
-  br i1 %any, label %lane, label %end
-lane:
-  %left = phi i{n} [ %set, %entry ], [ %rest, %lane ]
-  %number = call i{n} @llvm.cttz.i{n}(i{n} %left, i1 true)
-  %k = {to_index} i{n} %number to i64
+"""
+    + ACTIVE
+    + lane_loop("""\
   %in = getelementptr i8, ptr %numbers, i64 %k
   %place = load i8, ptr %in
   %far = zext i8 %place to i64
@@ -80,15 +78,13 @@ lane:
   %value = load i8, ptr %at
   %to = getelementptr i8, ptr %data, i64 %k
   store i8 %value, ptr %to
-  %less = sub i{n} %left, 1
-  %rest = and i{n} %left, %less
-  %more = icmp ne i{n} %rest, 0
-  br i1 %more, label %lane, label %end
-end:
+""")
+    + """\
   %result = load <{n} x i8>, ptr %data
   ret <{n} x i8> %result
 }}
 """
+)
 
 
 def with_tables(text: str, isa: Isa) -> str:
