@@ -7,7 +7,8 @@ from typing import Any
 
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, WeftError
-from weft.runtime.dispatch import Record, calls, is_loaded
+from weft.runtime.dispatch import calls, is_loaded
+from weft.runtime.dispatch_records import Record
 from weft.runtime.shape import LaunchShape, launch_shape
 from weft.target.once import once
 

@@ -23,7 +23,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import Signature
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array, have_common_bytes
-from weft.runtime.dispatch import Record
+from weft.runtime.dispatch_records import Record
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, tasks_shape
 from weft.target.once import made_once

@@ -22,7 +22,7 @@ from weft.options import Timings, checking
 from weft.runtime.array_memory import LONG
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
-from weft.runtime.dispatch import Record, function_record
+from weft.runtime.dispatch_records import Record, function_record
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool

@@ -31,7 +31,8 @@ from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
 from weft.options import latest_timings
 from weft.runtime.array_memory import has_large_extent
-from weft.runtime.dispatch import calls, is_loaded, parameter_words
+from weft.runtime.dispatch import calls, is_loaded
+from weft.runtime.dispatch_records import parameter_words
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches

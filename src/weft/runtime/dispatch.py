@@ -6,27 +6,7 @@ the first that has the types of the arguments. Those by name, and defaults, come
 address of (`parameter_words`), or 0. Where no record has the types, it calls the object's method `_call`, which knows
 all cases. Any thread may call; launches of the main one end with Ctrl-C (`weft.runtime.interrupts`).
 
-A record is a sequence of 64-bit words::
-
-    next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
-    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is a new
-    array, the bytes of the result's memory,
-    for each argument, and behind a tuple for each of its items: kind, its Python type, and
-        kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
-        kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
-        kind 5 (one object): that object        kind 6 (tuples): how many items it has
-    how many slots are restricted, and for each its place, the least and the greatest number in it
-
-Of a result that is a tuple of numbers, the bits are their number, and the dtype is the address of kind and 64 - bits of
-each.
-
-A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
-array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
-else than that or a number, and where there is an error, the object's method `_finish` gets the words of the result.
-
-For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
-through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
-as many launches are going on, of other threads, or around it in a signal handler's, as there is scratch memory for.
+The records are those of `weft.runtime.dispatch_records`.
 
 It rests on where CPython and NumPy keep the parts of floats, scalars and arrays. This is looked at before it is used;
 where they lie elsewhere, calls go through Python.
@@ -40,32 +20,38 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from weft.codegen.launch_record import ERROR_WORDS
 from weft.frontend.python.types import (
-    Array,
-    Callee,
     KernelType,
-    NoneType,
-    Scalar,
-    Tuple,
-    boolean,
-    pyfloat,
-    pyint,
 )
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LONG
+from weft.runtime.dispatch_records import (
+    ALIGNED,
+    BY_PYTHON,
+    CONTIGUOUS,
+    HEADER,
+    LAUNCH,
+    MOST_SLOTS,
+    NEW_ARRAY,
+    NO_FRAME,
+    RESULT_WORDS,
+    TUPLE,
+    WRITEABLE,
+    Record,
+    argument_words,
+    words_of,
+)
 from weft.runtime.heap import HEADER_BYTES
 from weft.runtime.interrupts import ALONE, CALLERS, ENTER, interrupts
 from weft.runtime.own_code import own_code
 from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
-from weft.runtime.results import Description, dtype_of_result, slots_of
 from weft.runtime.row_numbers import Restriction
 from weft.runtime.settings import POOL_READY, get_num_threads
 from weft.runtime.shape import LaunchShape
@@ -83,30 +69,16 @@ _PYTHON = (
 )
 _TABLE, _SLOW, _FINISH, _PARAMETERS = "_table", "_call", "_finish", "_parameters"
 
-_MOST_SLOTS = 64
-_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
-_RESULTS = {"b": 3, "i": 4, "u": 5}
-_LAUNCH, _NEW_ARRAY, _BY_PYTHON, _TUPLE = 6, 7, 8, 9
-_HEADER = 10
-_RESULT_WORDS = 64
-"""What a result may have, its frame included."""
-_NO_FRAME = (1 << 64) - 1
 _NEW_FROM_DESCR, _SET_BASE = 94, 282
 """Places in NumPy's table of functions."""
 _OWN_FLAGS = 0x501
 """Of a new array: contiguous, aligned, writeable."""
-_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
-"""Flags of NumPy's arrays."""
-
 _ARENA_SETS = 16
 _ARENAS = (ctypes.c_int64 * 4 * _ARENA_SETS)()
 """Scratch memory of launches by machine code, for one at a time each: a table, for how many threads, of how many bytes
 each, and whether a launch has it."""
 _ARENA_BYTES = 1 << 26
 """What all but the first may have together."""
-
-_VARIADIC = 0x0C
-"""Flags of code with ``*args`` or ``**keywords``."""
 
 METHOD_FLAGS = 0x82
 """``METH_FASTCALL`` and ``METH_KEYWORDS``."""
@@ -129,17 +101,17 @@ class Calls:
     def __init__(self) -> None:
         spec = TargetSpec.chosen()
         text = string.Template(Path(__file__).with_name("dispatch.ll").read_text()).substitute(
-            SLOTS=_MOST_SLOTS,
-            FLAGS=_CONTIGUOUS | _ALIGNED | _WRITEABLE,
-            LAUNCH=_LAUNCH,
+            SLOTS=MOST_SLOTS,
+            FLAGS=CONTIGUOUS | ALIGNED | WRITEABLE,
+            LAUNCH=LAUNCH,
             ARENA_SETS=_ARENA_SETS,
             LARGEST=LONG - 1,
             ERROR_WORDS=ERROR_WORDS,
-            HEADER=_HEADER,
-            RESULT_WORDS=_RESULT_WORDS,
-            ARRAY=_NEW_ARRAY,
-            PYTHON=_BY_PYTHON,
-            TUPLE=_TUPLE,
+            HEADER=HEADER,
+            RESULT_WORDS=RESULT_WORDS,
+            ARRAY=NEW_ARRAY,
+            PYTHON=BY_PYTHON,
+            TUPLE=TUPLE,
             OWN_FLAGS=_OWN_FLAGS,
             HEADER_BYTES=HEADER_BYTES,
         )
@@ -294,107 +266,11 @@ def _lies_as_expected() -> bool:
         read(array, 16, ctypes.c_void_p) == array.ctypes.data
         and read(array, 24, ctypes.c_int) == 2
         and read(array, 56, ctypes.c_void_p) == id(array.dtype)
-        and read(array, 64, ctypes.c_int) & (_CONTIGUOUS | _ALIGNED | _WRITEABLE) == _ALIGNED | _WRITEABLE
+        and read(array, 64, ctypes.c_int) & (CONTIGUOUS | ALIGNED | WRITEABLE) == ALIGNED | WRITEABLE
         and tuple(words.from_address(shape)) == array.shape
         and tuple(words.from_address(strides)) == array.strides
         and _makes_arrays()
     )
-
-
-Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
-
-
-def parameter_words(function: FunctionType) -> Words | None:
-    """What machine code binds arguments by; None for functions whose parameters do not all come by position.
-
-    The names and the defaults have to be kept as long as that is in use: the function keeps them.
-    """
-    code, defaults = function.__code__, function.__defaults__ or ()
-    count = code.co_argcount
-    if code.co_kwonlyargcount or code.co_flags & _VARIADIC or count > _MOST_SLOTS:
-        return None
-    words = [count]
-    for k, name in enumerate(code.co_varnames[:count]):
-        place = k - count + len(defaults)
-        words += [id(name), id(defaults[place]) if place >= 0 else 0]
-    return _words(words)
-
-
-class Record:
-    """What machine code knows of one function, or of one kernel with a grid.
-
-    Parameters
-    ----------
-    words
-        The record.
-    kept
-        What it points to, machine code above all: it is there as long as the record is.
-    """
-
-    __slots__ = ("_kept", "_words")
-
-    def __init__(self, words: Words, *kept: object) -> None:
-        self._words = words
-        self._kept = kept
-
-    def withdraw(self) -> None:
-        """Let no call have its arguments."""
-        self._words[1] = 1 << 63
-
-    def equals(self, other: Record) -> bool:
-        """Whether it is for the same arguments."""
-        return self._words[1:2] + self._words[_HEADER:] == other._words[1:2] + other._words[_HEADER:]
-
-    @property
-    def address(self) -> int:
-        return ctypes.addressof(self._words)
-
-    def before(self, following: int) -> int:
-        """Have it come before the record at an address, or before none if that is 0; its own address."""
-        self._words[0] = following
-        return ctypes.addressof(self._words)
-
-
-def function_record(
-    types: Sequence[KernelType],
-    code: LoadedCode,
-    entry: str,
-    result: Description,
-    parallel: bool,
-    heap: bool,
-    restrictions: Sequence[Restriction] = (),
-) -> Record | None:
-    """The record of a function; None where its arguments are of other kinds, or its result is too large.
-
-    Parameters
-    ----------
-    types
-        Of its arguments.
-    code, entry
-        Its machine code, and the entry point in it.
-    result
-        The description of its result (`weft.runtime.results.describe_result`).
-    parallel
-        Whether it needs the thread pool.
-    heap
-        Whether it allocates or raises.
-    restrictions
-        For which numbers in its slots it is.
-    """
-    arguments, slots = _arguments(types, restrictions), slots_of(result)
-    if arguments is None or slots + 2 > _RESULT_WORDS:
-        return None
-    dtype = None
-    kind, spare = _result(result)
-    items = _words(_items(result)) if kind == _TUPLE else None
-    ndim = 0
-    if heap and result[0] == "array" and result[3] and not result[4] and result[5] is None:
-        kind, dtype, ndim = _NEW_ARRAY, dtype_of_result(result), result[2]
-    frame = slots if heap else _NO_FRAME
-    size = 8 * (slots + 2 * heap)
-    header = [0, len(_flat(types)), code.address(entry), kind, spare, int(parallel), frame]
-    told = ctypes.addressof(items) if items is not None else 0 if dtype is None else id(dtype)
-    return Record(_words([*header, told, ndim, size, *arguments]), code, dtype, items)
 
 
 def launch_record(
@@ -426,86 +302,12 @@ def launch_record(
     restrictions
         For which numbers in its slots it is.
     """
-    arguments, known = _arguments(types, restrictions), calls()
+    arguments, known = argument_words(types, restrictions), calls()
     if arguments is None or known is None:
         return None
     threads = -(-shape.groups // chunk)
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
-    launch = _words([*words, shape.dynamic_bytes, arena])
-    header = [0, len(types), ctypes.addressof(launch), _LAUNCH, 0, 1, _NO_FRAME, 0, 0, 0]
-    return Record(_words([*header, *arguments]), launch, code)
-
-
-def _words(values: Sequence[int]) -> Words:
-    return (ctypes.c_uint64 * len(values))(*values)
-
-
-def _arguments(types: Sequence[KernelType], restrictions: Sequence[Restriction]) -> list[int] | None:
-    """What a record says of arguments."""
-    words: list[int] = []
-    for type in _flat(types):
-        argument = _argument(type)
-        if argument is None:
-            return None
-        words += argument
-    words += (len(restrictions), *(word for restriction in restrictions for word in restriction))
-    return words if sum(map(_slots, types)) <= _MOST_SLOTS else None
-
-
-def _flat(types: Sequence[KernelType]) -> list[KernelType]:
-    """The types, and behind that of each tuple those of its items."""
-    return [t for type in types for t in (type, *(_flat(type.items) if isinstance(type, Tuple) else ()))]
-
-
-def _items(description: Description) -> list[int]:
-    """Kind and spare bits of each item of a result."""
-    return [word for item in description[1] for word in _result(item)]
-
-
-def _result(description: Description) -> tuple[int, int]:
-    """Kind and spare bits of a result."""
-    if description[0] == "none":
-        return 0, 0
-    if description[0] == "tuple" and description[2] is None:
-        numbers = all(item[0] == "scalar" and _result(item)[0] != _BY_PYTHON for item in description[1])
-        return (_TUPLE, len(description[1])) if numbers else (_BY_PYTHON, 0)
-    if description[0] != "scalar":
-        return _BY_PYTHON, 0
-    _, kind, bits = description
-    if kind == "f":
-        return {64: (1, 0), 32: (2, 0)}.get(bits, (_BY_PYTHON, 0))
-    return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (_BY_PYTHON, 0)
-
-
-def _argument(type: KernelType) -> tuple[int, ...] | None:
-    if isinstance(type, NoneType):
-        return _NONE, id(None.__class__), 0, 0, 0, 0
-    if isinstance(type, Callee):
-        return _SAME, id(type.value.__class__), id(type.value), 0, 0, 0
-    if isinstance(type, Tuple):
-        # Computed ones are no arguments, and named ones are taken apart by Python.
-        plain = type.__class__ is Tuple and type.cls is None
-        return (_TUPLE_OF, id(tuple), len(type.items), 0, 0, 0) if plain else None
-    if type is pyint:
-        return _INTEGER, id(int), 0, 0, 0, 0
-    if type is pyfloat:
-        return _BITS, id(float), 0, 0, 0, 0
-    if type is boolean:
-        # NumPy's truth values go through Python.
-        return _TRUTH, id(bool), 0, 0, 0, 0
-    if isinstance(type, Scalar) and not type.weak and type.kind != "c":
-        return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0, 0
-    if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
-        flags = (_CONTIGUOUS if type.layout == "C" else 0) | (_ALIGNED if type.aligned else 0)
-        flags |= 0 if type.readonly else _WRITEABLE
-        return _ARRAY, id(np.ndarray), id(type.dtype.dtype), type.ndim, flags, type.dtype.size
-    return None
-
-
-def _slots(type: KernelType) -> int:
-    if isinstance(type, Array):
-        return 1 + type.ndim * (1 if type.layout == "C" else 2)
-    if isinstance(type, Tuple):
-        return sum(map(_slots, type.items))
-    return 0 if isinstance(type, (NoneType, Callee)) else 1
+    launch = words_of([*words, shape.dynamic_bytes, arena])
+    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0, 0]
+    return Record(words_of([*header, *arguments]), launch, code)

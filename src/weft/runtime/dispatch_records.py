@@ -1,0 +1,232 @@
+"""What machine code that makes calls knows of functions and kernels: records (`weft.runtime.dispatch`).
+
+A record is a sequence of 64-bit words::
+
+    next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
+    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is a new
+    array, the bytes of the result's memory,
+    for each argument, and behind a tuple for each of its items: kind, its Python type, and
+        kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
+        kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
+        kind 5 (one object): that object        kind 6 (tuples): how many items it has
+    how many slots are restricted, and for each its place, the least and the greatest number in it
+
+Of a result that is a tuple of numbers, the bits are their number, and the dtype is the address of kind and 64 - bits of
+each.
+
+A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
+array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
+else than that or a number, and where there is an error, the object's method `_finish` gets the words of the result.
+
+For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
+through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
+as many launches are going on, of other threads, or around it in a signal handler's, as there is scratch memory for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from types import FunctionType
+from typing import TypeAlias
+
+import numpy as np
+
+from weft.frontend.python.types import (
+    Array,
+    Callee,
+    KernelType,
+    NoneType,
+    Scalar,
+    Tuple,
+    boolean,
+    pyfloat,
+    pyint,
+)
+from weft.runtime.results import Description, dtype_of_result, slots_of
+from weft.runtime.row_numbers import Restriction
+from weft.target.jit import LoadedCode
+
+MOST_SLOTS = 64
+_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
+_RESULTS = {"b": 3, "i": 4, "u": 5}
+LAUNCH, NEW_ARRAY, BY_PYTHON, TUPLE = 6, 7, 8, 9
+HEADER = 10
+RESULT_WORDS = 64
+"""What a result may have, its frame included."""
+NO_FRAME = (1 << 64) - 1
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+"""Flags of NumPy's arrays."""
+
+_VARIADIC = 0x0C
+"""Flags of code with ``*args`` or ``**keywords``."""
+
+Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
+
+
+def parameter_words(function: FunctionType) -> Words | None:
+    """What machine code binds arguments by; None for functions whose parameters do not all come by position.
+
+    The names and the defaults have to be kept as long as that is in use: the function keeps them.
+    """
+    code, defaults = function.__code__, function.__defaults__ or ()
+    count = code.co_argcount
+    if code.co_kwonlyargcount or code.co_flags & _VARIADIC or count > MOST_SLOTS:
+        return None
+    words = [count]
+    for k, name in enumerate(code.co_varnames[:count]):
+        place = k - count + len(defaults)
+        words += [id(name), id(defaults[place]) if place >= 0 else 0]
+    return words_of(words)
+
+
+class Record:
+    """What machine code knows of one function, or of one kernel with a grid.
+
+    Parameters
+    ----------
+    words
+        The record.
+    kept
+        What it points to, machine code above all: it is there as long as the record is.
+    """
+
+    __slots__ = ("_kept", "words_of")
+
+    def __init__(self, words: Words, *kept: object) -> None:
+        self.words_of = words
+        self._kept = kept
+
+    def withdraw(self) -> None:
+        """Let no call have its arguments."""
+        self.words_of[1] = 1 << 63
+
+    def equals(self, other: Record) -> bool:
+        """Whether it is for the same arguments."""
+        return self.words_of[1:2] + self.words_of[HEADER:] == other.words_of[1:2] + other.words_of[HEADER:]
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.words_of)
+
+    def before(self, following: int) -> int:
+        """Have it come before the record at an address, or before none if that is 0; its own address."""
+        self.words_of[0] = following
+        return ctypes.addressof(self.words_of)
+
+
+def function_record(
+    types: Sequence[KernelType],
+    code: LoadedCode,
+    entry: str,
+    result: Description,
+    parallel: bool,
+    heap: bool,
+    restrictions: Sequence[Restriction] = (),
+) -> Record | None:
+    """The record of a function; None where its arguments are of other kinds, or its result is too large.
+
+    Parameters
+    ----------
+    types
+        Of its arguments.
+    code, entry
+        Its machine code, and the entry point in it.
+    result
+        The description of its result (`weft.runtime.results.describe_result`).
+    parallel
+        Whether it needs the thread pool.
+    heap
+        Whether it allocates or raises.
+    restrictions
+        For which numbers in its slots it is.
+    """
+    arguments, slots = argument_words(types, restrictions), slots_of(result)
+    if arguments is None or slots + 2 > RESULT_WORDS:
+        return None
+    dtype = None
+    kind, spare = _result(result)
+    items = words_of(_items(result)) if kind == TUPLE else None
+    ndim = 0
+    if heap and result[0] == "array" and result[3] and not result[4] and result[5] is None:
+        kind, dtype, ndim = NEW_ARRAY, dtype_of_result(result), result[2]
+    frame = slots if heap else NO_FRAME
+    size = 8 * (slots + 2 * heap)
+    header = [0, len(_flat(types)), code.address(entry), kind, spare, int(parallel), frame]
+    told = ctypes.addressof(items) if items is not None else 0 if dtype is None else id(dtype)
+    return Record(words_of([*header, told, ndim, size, *arguments]), code, dtype, items)
+
+
+def words_of(values: Sequence[int]) -> Words:
+    """The words, in memory."""
+    return (ctypes.c_uint64 * len(values))(*values)
+
+
+def argument_words(types: Sequence[KernelType], restrictions: Sequence[Restriction]) -> list[int] | None:
+    """What a record says of arguments."""
+    words: list[int] = []
+    for type in _flat(types):
+        argument = _argument(type)
+        if argument is None:
+            return None
+        words += argument
+    words += (len(restrictions), *(word for restriction in restrictions for word in restriction))
+    return words if sum(map(_slots, types)) <= MOST_SLOTS else None
+
+
+def _flat(types: Sequence[KernelType]) -> list[KernelType]:
+    """The types, and behind that of each tuple those of its items."""
+    return [t for type in types for t in (type, *(_flat(type.items) if isinstance(type, Tuple) else ()))]
+
+
+def _items(description: Description) -> list[int]:
+    """Kind and spare bits of each item of a result."""
+    return [word for item in description[1] for word in _result(item)]
+
+
+def _result(description: Description) -> tuple[int, int]:
+    """Kind and spare bits of a result."""
+    if description[0] == "none":
+        return 0, 0
+    if description[0] == "tuple" and description[2] is None:
+        numbers = all(item[0] == "scalar" and _result(item)[0] != BY_PYTHON for item in description[1])
+        return (TUPLE, len(description[1])) if numbers else (BY_PYTHON, 0)
+    if description[0] != "scalar":
+        return BY_PYTHON, 0
+    _, kind, bits = description
+    if kind == "f":
+        return {64: (1, 0), 32: (2, 0)}.get(bits, (BY_PYTHON, 0))
+    return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (BY_PYTHON, 0)
+
+
+def _argument(type: KernelType) -> tuple[int, ...] | None:
+    if isinstance(type, NoneType):
+        return _NONE, id(None.__class__), 0, 0, 0, 0
+    if isinstance(type, Callee):
+        return _SAME, id(type.value.__class__), id(type.value), 0, 0, 0
+    if isinstance(type, Tuple):
+        # Computed ones are no arguments, and named ones are taken apart by Python.
+        plain = type.__class__ is Tuple and type.cls is None
+        return (_TUPLE_OF, id(tuple), len(type.items), 0, 0, 0) if plain else None
+    if type is pyint:
+        return _INTEGER, id(int), 0, 0, 0, 0
+    if type is pyfloat:
+        return _BITS, id(float), 0, 0, 0, 0
+    if type is boolean:
+        # NumPy's truth values go through Python.
+        return _TRUTH, id(bool), 0, 0, 0, 0
+    if isinstance(type, Scalar) and not type.weak and type.kind != "c":
+        return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0, 0
+    if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
+        flags = (CONTIGUOUS if type.layout == "C" else 0) | (ALIGNED if type.aligned else 0)
+        flags |= 0 if type.readonly else WRITEABLE
+        return _ARRAY, id(np.ndarray), id(type.dtype.dtype), type.ndim, flags, type.dtype.size
+    return None
+
+
+def _slots(type: KernelType) -> int:
+    if isinstance(type, Array):
+        return 1 + type.ndim * (1 if type.layout == "C" else 2)
+    if isinstance(type, Tuple):
+        return sum(map(_slots, type.items))
+    return 0 if isinstance(type, (NoneType, Callee)) else 1
