@@ -274,15 +274,16 @@ class Ranges:
     ) -> None:
         """Bring down what loops of few rounds carry, and what follows from it."""
         innermost = loop_forest(view.cfg).innermost
-        headers = {
-            view.index[p.block] for p in self._order if p.op == "phi" and p.block and self._is_large(p)
-        }
-        loops = [loop for n in sorted(headers) if (loop := innermost[n]) is not None and loop.header == n]
+        large: dict[int, list[Instruction]] = {}
+        for phi in self._order:
+            if phi.op == "phi" and phi.block is not None and self._is_large(phi):
+                large.setdefault(view.index[phi.block], []).append(phi)
+        loops = [loop for n in sorted(large) if (loop := innermost[n]) is not None and loop.header == n]
         if not loops:
             return
         recurrences = Recurrences(view, self._base, dict(zip(self._order, rules, strict=True)))
         for loop in loops:
-            found = recurrences.of(loop, rounds(loop))
+            found = recurrences.of(loop, rounds(loop), large[loop.header])
             lower = [user for phi, bounds in found.items() for user in self._bring_down(phi, bounds)]
             self._narrow(rules, lower)
 

@@ -17,7 +17,7 @@ has the range that is known of it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from weft.analysis.integers.intervals import Interval, full, join, meet
@@ -55,8 +55,10 @@ class Recurrences:
         self._rules = rules
         self._innermost = loop_forest(view.cfg).innermost
 
-    def of(self, loop: Loop, rounds: int | None) -> dict[Instruction, Interval]:
-        """The ranges of φs of a loop's header and of its exit.
+    def of(
+        self, loop: Loop, rounds: int | None, wanted: Collection[Instruction]
+    ) -> dict[Instruction, Interval]:
+        """The ranges of φs of a loop's header and of its exit; none once those of the `wanted` cannot be less.
 
         `rounds` says how often it goes back to its header at most; where that is not known, or much, it may show when
         the loop is followed.
@@ -78,6 +80,8 @@ class Recurrences:
         found: dict[Instruction, Interval] = {}
         for turn in range(MOST_ROUNDS + 1):
             _join_to(found, now)
+            if all(phi not in found or found[phi] == self._known[phi] for phi in wanted):
+                return {}
             within: dict[Value, Interval] = {**now}
             seen = ChainMap(within, cast(dict[Value, Interval], self._known))
             for step in steps:
