@@ -14,6 +14,7 @@ from weft import cuda, interp
 from weft.interp import Program
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2, AVX512, SSE2
+from weft.switches import Switches
 from weft.target.masked_loops import PAGE
 
 MASKS = {
@@ -25,7 +26,7 @@ MASKS = {
 """By the size of a table, what makes a number in it of a byte."""
 
 
-def lookup(size: int, guard: str = "true", offset: int = 0) -> str:
+def lookup(size: int, guard: str = "true", offset: int | str = 0) -> str:
     """A kernel that looks numbers up in a table that begins at the first byte of the input, they at the 300th."""
     number = "%i7" if size < 256 else "%b"
     return kernel_text(f"""
@@ -69,6 +70,17 @@ def test_tables_are_looked_up_in_registers(isa, width: int) -> None:
 @pytest.mark.parametrize(("isa", "width"), [(SSE2, 16), (AVX2, 8)])
 def test_gathers_stay_where_nothing_shuffles_bytes_or_lanes_are_few(isa, width: int) -> None:
     assert "weft.lookup" not in widened(lookup(256), width, isa)
+
+
+@pytest.mark.parametrize(("isa", "width"), [(AVX2, 32), (AVX512, 64)])
+@pytest.mark.parametrize("switches", [Switches(), Switches(uniform_values=False)], ids=["scalars", "vectors"])
+def test_tables_begin_where_lanes_agree_though_that_is_a_vector(isa, width: int, switches: Switches) -> None:
+    text = lookup(64, offset="%more").replace("  %odd =", "  %more = and i64 %n, 7\n  %odd =", 1)
+    given = np.random.default_rng(width).integers(0, 256, 512, np.uint8)
+    wanted, got = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    interp.launch(Program(read_module(text)), "kernel", (given, wanted, 5, 0), 1, 64, width=8)
+    compile_kernel(text, width, isa, switches=switches)((given, got, 5, 0), 64)
+    np.testing.assert_array_equal(got, wanted)
 
 
 def look_up(text, table, out):

@@ -22,6 +22,9 @@ def table_of(w: Widening, load: Instruction) -> ByteTable | None:
     table = byte_table(load, w.divergence) if w.lanes.width <= BLOCK and has_one_base(w, load) else None
     if table is None:
         return None
+    # What lanes have in common is not always computed once for all of them.
+    if not all(index is table.index or w.is_uniform(index) for index in table.location.terms):
+        return None
     cost = table_cost(table.blocks, w.lanes.width, w.isa)
     gathered = memory_cost("load", "gather", I8.bits, w.lanes.width, w.isa)
     return table if cost is not None and cost.cycles < gathered.cycles else None
