@@ -59,6 +59,15 @@ FLOOR = """
   %rest = add T %r, %back
   %y = xor T %floor, %rest
 """
+SIGNS = """
+  %r = urem T %x, %d
+  %other = xor T %r, %d
+  %negative = icmp slt T %r, 0
+  %positive = icmp sgt T %other, -1
+  %one = zext i1 %negative to T
+  %two = sext i1 %positive to T
+  %y = sub T %one, %two
+"""
 NUMBERS = (
     0,
     1,
@@ -78,11 +87,11 @@ NUMBERS = (
     -7,
     -(2**31),
 )
-DIVISORS = (1, 2, 3, 5, 641, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 5, -1, -3)
+DIVISORS = (1, 2, 3, 5, 641, 2**16, 2**31 - 1, 2**31, 2**32 - 5, 2**32 - 1, 2**32, 2**63 - 5, -1, -3)
 
 
 def program(kind: str, bits: int) -> Module:
-    result = FLOOR if kind == "floor" else PLAIN.replace("OP", kind)
+    result = {"floor": FLOOR, "signs": SIGNS}.get(kind) or PLAIN.replace("OP", kind)
     return read_module(LOOP.replace("RESULT", result).replace("T", f"i{bits}").replace(f"Ri{bits}", "RT"))
 
 
@@ -104,13 +113,13 @@ def numbers_near(divisor: int, bits: int) -> np.ndarray:
     return np.array([v & (1 << bits) - 1 for v in found], f"u{bits // 8}")
 
 
-@pytest.mark.parametrize(("kind", "bits", "divisor"), pairs(("s", "u", "floor"), (32, 64), DIVISORS))
+@pytest.mark.parametrize(("kind", "bits", "divisor"), pairs(("s", "u", "floor", "signs"), (32, 64), DIVISORS))
 def test_quotients_and_remainders_stay(kind: str, bits: int, divisor: int) -> None:
     if divisor % (1 << bits) == 0:
         divisor = 12
     module = program(kind, bits)
     numbers = numbers_near(divisor, bits)
-    if kind != "u":
+    if kind in ("s", "floor"):
         # The least number by -1 has no quotient.
         numbers = numbers[numbers != 1 << bits - 1]
     before = run(module, numbers, divisor)

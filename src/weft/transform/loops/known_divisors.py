@@ -251,7 +251,9 @@ def _build_small(
     multiple = builder.binary("mul", quotient, division.divisor)
     rest = builder.binary("sub", number, multiple)
     values: dict[Value, Value] = {}
-    signless: set[Value] = {quotient, rest}
+    # Of 32 bits without sign, divisors and what is left of numbers may have the bit that is a sign elsewhere.
+    is_positive = division.is_signed or type is I64
+    signless: set[Value] = {quotient, rest, division.divisor} if is_positive else {quotient}
     for i in beside:
         if i in division.members:
             values[i] = quotient if i.op.endswith("div") else rest
@@ -263,7 +265,7 @@ def _build_small(
             for index, operand in enumerate(operands):
                 copy.set_operand(index, operand)
             folded = builder.insert(copy)
-            if i.op == "xor":
+            if i.op == "xor" and signless.issuperset(operands):
                 signless.add(folded)
         values[i] = folded
     return values
