@@ -1,4 +1,4 @@
-"""LLVM's NewGVN is kept from functions with so many loops that it would end the process."""
+"""LLVM's NewGVN is kept from functions with so many loops that it would end the process, and takes no stores away."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import weft
 from weft import cuda
 from weft.target.machine import TargetSpec
 from weft.target.newgvn import MOST_LOOPS
@@ -64,3 +65,88 @@ def test_a_kernel_of_many_loops_is_compiled() -> None:
         for _ in range(n % 3 + 2):
             s = (s * 0.5 + x * float(n)).astype(np.float32)
     np.testing.assert_allclose(y, s, rtol=1e-5)
+
+
+SWAP = """
+define void @f(ptr %a, ptr noalias %b, i64 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %i1, %swap ]
+  %c = icmp slt i64 %i, %n
+  br i1 %c, label %fill, label %exit
+fill:
+  %k = phi i64 [ 0, %head ], [ %k1, %filled ]
+  %d = icmp slt i64 %k, 4
+  br i1 %d, label %filled, label %swap
+filled:
+  %ak = getelementptr T, ptr %a, i64 %k
+  %x = load T, ptr %ak
+  store T %x, ptr %ak
+  %k1 = add i64 %k, 1
+  br label %fill
+swap:
+  %q = getelementptr T, ptr %a, i64 %i
+  %t = load T, ptr %q
+  %s = load T, ptr %a
+  store T %t, ptr %a
+  %u = load T, ptr %a
+  store T %u, ptr %b
+  store T %s, ptr %q
+  %i1 = add i64 %i, 1
+  br label %head
+exit:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("type", ["float", "i64", "ptr", "i24", "<4 x float>"])
+def test_stores_stay(type: str) -> None:
+    found = optimize(SWAP.replace("T", type), NEWGVN, TargetSpec.host().machine)
+    assert f"store {type} %t, ptr %a" in found and f"store {type} %s, ptr %q" in found
+    assert "atomic" not in found
+    # What was stored is known, but where NewGVN cannot be given the stores.
+    assert (f"store {type} %t, ptr %b" in found) == (type in ("float", "i64", "ptr"))
+
+
+def test_unordered_stores_stay_unordered() -> None:
+    text = SWAP.replace("T", "i32").replace("i32 %u, ptr %b", "atomic i32 %u, ptr %b unordered, align 4")
+    found = optimize(text, NEWGVN, TargetSpec.host().machine)
+    assert "store atomic i32 %u, ptr %b unordered, align 4" in found
+    assert "store i32 %t, ptr %a" in found
+
+
+def swaps(x, a, o, n):
+    for i in range(n):
+        for k in range(n):
+            a[k] = x[k]
+        a[0], a[i] = a[i], a[0]
+        for k in range(n):
+            o[i, k] = a[k]
+
+
+def kernel_of_swaps(x, a, o, n):
+    t = cuda.grid(1)
+    if t < 3:
+        for i in range(n):
+            for k in range(n):
+                a[t, k] = x[k]
+            a[t, 0], a[t, i] = a[t, i], a[t, 0]
+            for k in range(n):
+                o[t, i, k] = a[t, k]
+
+
+@pytest.mark.parametrize("door", ["jit", "auto", "kernel"])
+def test_elements_change_places_behind_a_loop(door: str) -> None:
+    x, n = np.arange(1.0, 6.0), 5
+    a, wanted = np.zeros(n), np.zeros((n, n))
+    swaps(x, a, wanted, n)
+    if door == "kernel":
+        got = np.zeros((3, n, n))
+        cuda.jit(kernel_of_swaps)[1, 32](x, np.zeros((3, n)), got, n)
+        wanted = np.broadcast_to(wanted, got.shape)
+    else:
+        got = np.zeros((n, n))
+        weft.jit(swaps, parallel="auto" if door == "auto" else True)(x, np.zeros(n), got, n)
+    np.testing.assert_array_equal(got, wanted)

@@ -18,7 +18,7 @@ import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
 from weft.machine.targets import best_isa
-from weft.target.newgvn import is_bounded
+from weft.target.newgvn import has_lost_stores, is_bounded, with_plain_stores, with_unordered_stores
 from weft.target.once import FORK_LOCKS
 
 LLVMLITE_VERSION: str = llvmlite.__version__
@@ -121,16 +121,36 @@ class ParsedModule:
     def run_passes(self, names: Iterable[str], machine: TargetMachine) -> None:
         """Run passes one by one, each over the whole module, in the order given.
 
-        Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``.
+        Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``, which may take no
+        store away.
         """
-        _restrain_newgvn()
         for run, group in itertools.groupby(names, key="newgvn".__eq__):
-            if run and not is_bounded(self.ref):
-                continue
-            manager = binding.create_new_module_pass_manager()
-            for name in group:
-                getattr(manager, _PASS_METHODS[name])()
-            self._run(manager, binding.create_pipeline_tuning_options(0), machine)
+            if not run:
+                self._run_each(group, machine)
+            elif is_bounded(self.ref):
+                self._run_newgvn(machine)
+
+    def _run_each(self, names: Iterable[str], machine: TargetMachine) -> None:
+        manager = binding.create_new_module_pass_manager()
+        for name in names:
+            getattr(manager, _PASS_METHODS[name])()
+        self._run(manager, binding.create_pipeline_tuning_options(0), machine)
+
+    def _run_newgvn(self, machine: TargetMachine) -> None:
+        _restrain_newgvn()
+        before = str(self)
+        self._run_each(["newgvn"], machine)
+        if not has_lost_stores(before, str(self)):
+            return
+        unordered = with_unordered_stores(before)
+        if unordered is not None:
+            self.replace(unordered, machine)
+            self._run_each(["newgvn"], machine)
+            after = str(self)
+            if not has_lost_stores(before, after):
+                self.replace(with_plain_stores(after), machine)
+                return
+        self.replace(before, machine)
 
     def run_pipeline(
         self,

@@ -1,20 +1,52 @@
-"""How much of LLVM's NewGVN a function may be given.
+"""How much of LLVM's NewGVN a function may be given, and which of its results are taken.
 
 NewGVN visits the blocks in order, round by round, as long as anything changes. It begins with the assumption that no
 branch is taken, so a loop with a constant number of iterations is seen to end in the second round, what follows it in
 the third, and one behind another n of these take n rounds. Where LLVM has its assertions, as in llvmlite's wheels, it
 ends the process in the hundredth round: after 99 such loops.
+
+In the first rounds counters are the constants that they begin with, so ``a[i]`` is seen to be ``a[0]``. When that turns
+out to be wrong, NewGVN of LLVM 22 may go on to believe that a store changes nothing, and takes it away:
+
+    for i: for k: a[k] = x[k]
+           a[0], a[i] = a[i], a[0]          a[0] keeps its value
+
+Stores that are atomic, though unordered, are never found to change nothing, and are like others elsewhere. So where
+stores have gone, NewGVN runs again on the same module with stores that are marked so while it runs.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any
 
 from llvmlite.binding import ValueKind
 
 MOST_LOOPS = 64
 """Functions with more back edges do without; the rest of the hundred rounds is for what else changes."""
+
+
+_PLAIN = re.compile(
+    r"^(\s+store) ((?:i8|i16|i32|i64|half|bfloat|float|double|ptr) .*, ptr(?: addrspace\(\d+\))? \S+), align",
+    re.MULTILINE,
+)
+_UNORDERED = re.compile(r"^(\s+store) atomic (.*) unordered, align", re.MULTILINE)
+
+
+def has_lost_stores(before: str, after: str) -> bool:
+    """Whether a module has fewer stores than it had, by the texts that LLVM prints."""
+    return after.count("\n  store ") < before.count("\n  store ")
+
+
+def with_unordered_stores(text: str) -> str | None:
+    """A module's text, all stores of numbers and pointers unordered; None where some are already."""
+    return None if _UNORDERED.search(text) else _PLAIN.sub(r"\1 atomic \2 unordered, align", text)
+
+
+def with_plain_stores(text: str) -> str:
+    """The text again, its unordered stores plain."""
+    return _UNORDERED.sub(r"\1 \2, align", text)
 
 
 def is_bounded(module: Any) -> bool:

@@ -18,8 +18,8 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
   over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops no-wrap flags
   as it proves them.
 - ``newgvn`` merges equal computations and redundant loads where one dominates the other. It does not merge
-  convergent calls. Its insertion of new φs is switched off, and functions with more than 64 loops do without it
-  (`weft.target.newgvn`).
+  convergent calls. Its insertion of new φs is switched off, functions with more than 64 loops do without it, and
+  stores that it takes away stay, as it may be wrong about them (`weft.target.newgvn`).
 - ``loop-simplify`` gives each loop a preheader and exits of its own. In a loop with two back edges it may
   separate an inner loop: a front end that gives ``continue`` a latch block avoids that.
 
