@@ -2,11 +2,11 @@
 
 A range is an `Interval`, and it holds for every thread and every execution of the instruction in which the value is
 not poison: it says nothing of how threads are related. It is found by a sparse fixed point over SSA values and stack
-objects (`stored_numbers`) with widening at φs and loads, then narrowed; sums of loops are bounded by what a round adds
-(`accumulations`), other numbers of loops of few rounds by following these (`recurrences`), numbers that go around in
-several φs and in stack objects by what all rounds add (`drifts`), and counters of 64 bits by what years would add
-(`patience`). Conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is
-known of n, which is what keeps ``i + 1`` from wrapping).
+objects (`stored_numbers`) with widening at φs and loads, then narrowed; the ends of what loops search by halves are
+bounded together (`halves`), sums of loops by what a round adds (`accumulations`), other numbers of loops of few rounds
+by following these (`recurrences`), numbers that go around in several φs and in stack objects by what all rounds add
+(`drifts`), and counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it
+there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -26,6 +26,7 @@ from weft.analysis.integers.accumulations import LoopSums
 from weft.analysis.integers.converted_floats import is_conversion, limits_of
 from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.drifts import Drifts
+from weft.analysis.integers.halves import halved_ranges
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.patience import patient_bounds
 from weft.analysis.integers.range_rules import TELLING, RangeRules, Refined, Rule, evaluate, read, told_of
@@ -104,6 +105,7 @@ class Ranges:
         rules = [self._rules.rule(instruction) for instruction in self._order]
         self._solve(rules)
         self._narrow(rules, [i for i, count in self._changes.items() if count > WIDEN_AFTER])
+        self._bring_halves_down(view, rules)
         self._bound_sums(function, view, rules, numbers)
 
     def of(self, value: Value) -> Interval | None:
@@ -268,6 +270,14 @@ class Ranges:
                 bounds, bounded = drift
                 lower = [user for number in bounded for user in self._bring_down(number, bounds)]
                 self._narrow(rules, lower)
+
+    def _bring_halves_down(self, view: CFGView, rules: list[Rule | Interval]) -> None:
+        """Bring down the ends of ranges that loops search by halves, and what follows from them."""
+        for loop in loop_forest(view.cfg).loops:
+            lower: list[Instruction] = []
+            for number, bounds in halved_ranges(loop, view, self._base).items():
+                lower += self._bring_down(number, bounds)
+            self._narrow(rules, lower)
 
     def _follow_rounds(
         self, view: CFGView, rules: list[Rule | Interval], rounds: Callable[[Loop], int | None]
