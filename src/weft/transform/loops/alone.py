@@ -2,13 +2,12 @@
 
 Those that count up from a number that is loaded, or add it to their counter, have a version for where it is not
 negative (`from_zero`); those that look indices up are left for a copy where one of these is negative (`front_loops`).
-Searches by halves have a version for short ranges (`bisections`), what is waited for long is a branch, and
-what short walks go on by is none (`branched_choices`); minima take what the last iteration computed last
-(`carried_last`). Divisions by what a loop
-does not change are multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes
-gathers of that, or takes it apart where there are none: but where AVX2 spares divisions and branches on floats that
-nobody foresees, as of pairs of particles near enough to act on each other. There signs are asked for before the loop
-(`asked_ahead`).
+Searches by halves of several iterations go on together (`searches_together`), others have a version for short ranges
+(`bisections`); what is waited for long is a branch, and what short walks go on by is none (`branched_choices`); minima
+take what the last iteration computed last (`carried_last`). Divisions by what a loop does not change are
+multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes gathers of that, or
+takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
+pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -33,6 +32,7 @@ from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.known_divisors import multiply_by_inverses
+from weft.transform.loops.searches_together import search_together
 
 
 def prepare_alone(function: Function, isa: Isa) -> int:
@@ -43,7 +43,7 @@ def prepare_alone(function: Function, isa: Isa) -> int:
 
     hoist_invariants(function)
     made = mark_short_walks(function, isa) + mark_long_choices(function, isa)
-    made += choose_in_short_ranges(function)
+    made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
     made += leave_for_the_end(function, for_llvm)

@@ -48,6 +48,8 @@ def choose_in_short_ranges(function: Function) -> int:
 def _next(function: Function, done: set[BasicBlock]) -> tuple[CFGView, Bisection] | None:
     view = cfg_of(function)
     for search in bisections(function, view):
+        if any("unpredictable" in choice.metadata for choice in search.choices):
+            continue
         if view.blocks[search.loop.header] not in done and _may_be_versioned(search.loop, view):
             return view, search
     return None
