@@ -25,6 +25,7 @@ from weft.passes.stages import Stage, StageLog, log_of
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec
 from weft.target.masked_loops import with_masked_loops
+from weft.target.numbered_masks import number_masks
 from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE, Pipeline
 from weft.target.short_fills import with_short_fills
@@ -117,6 +118,8 @@ class StartedFunction(Struct):
         unit, isa = self.unit, self.unit.isa
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
+            for function in unit.module.definitions():
+                number_masks(function, isa)
             text = with_definitions(write_module(unit.module, plain=True), isa)
             text = with_masked_loops(text, isa)
             text = with_lone_loads(with_short_fills(text, isa), isa)

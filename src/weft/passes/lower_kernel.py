@@ -27,6 +27,7 @@ from weft.runtime.launch_terms import LaunchTerms
 from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
 from weft.target.masked_loops import with_masked_loops
+from weft.target.numbered_masks import number_masks
 from weft.target.own_math import with_definitions
 from weft.target.passes import FINAL, WHOLE, Pipeline
 from weft.target.short_fills import with_short_fills
@@ -137,6 +138,8 @@ class StartedKernel(Struct):
         unit, spec, log = self.unit, self.unit.spec, self.log
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
+            for function in unit.module.definitions():
+                number_masks(function, spec.isa)
             text = with_definitions(write_module(unit.module, plain=True), spec.isa)
             text = with_masked_loops(text, spec.isa)
             text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
