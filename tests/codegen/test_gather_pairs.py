@@ -4,10 +4,15 @@ import itertools
 
 import pytest
 
-from codegen.kernels import agree, guarded, kernel_text, stored, widened
+from codegen.kernels import agree, guarded, kernel_text, stored, vector_function, widened
 from codegen.machine_code import ISAS, WIDTHS
 from codegen.structures import member, mixed
 from codegen.test_forms import lines
+from weft.ir.reader import read_module
+from weft.machine.targets import AVX512
+from weft.options import CompileOptions
+from weft.passes.lower_kernel import lower_kernel
+from weft.target.machine import TargetSpec
 
 INDEX = (
     "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
@@ -48,11 +53,27 @@ def test_write_in_between_keeps_loads_apart() -> None:
     assert len(lines(widened(kernel_text(at_own_index(2, (0, 1), write.format("%out"))), 8), "gather")) == 1
 
 
+def test_a_row_of_neighbours_has_as_few_gathers_as_can_be() -> None:
+    text = widened(kernel_text(at_own_index(4, (1, 2, 0, 3))), 16)
+    assert len(lines(text, "gather")) == 2 and len(lines(text, "masked.gather.v16i64")) == 2
+
+
+def test_arrays_that_the_launcher_keeps_apart_are_no_obstacle() -> None:
+    write = "  %w = getelementptr i32, ptr %out, i64 %n\n  store i32 5, ptr %w\n"
+    text = kernel_text(at_own_index(2, (0, 1), write)).replace("noalias ", "")
+    for apart in (False, True):
+        options = CompileOptions(width=16, arrays_apart=apart)
+        lowered = lower_kernel(read_module(text), "kernel", options, TargetSpec.of_isa(AVX512))
+        assert len(lines(vector_function(lowered), "gather")) == (1 if apart else 2)
+        assert lowered.terms.arrays_apart == apart
+
+
 KERNELS = {
     "two": at_own_index(2, (0, 1)),
     "two backwards": at_own_index(3, (2, 1)),
     "three": at_own_index(3, (0, 1, 2)),
     "four in any order": at_own_index(4, (3, 0, 2, 1)),
+    "four from the middle": at_own_index(4, (1, 2, 0, 3)),
     "floats": at_own_index(2, (0, 1)).replace(
         "%v1 = load i32, ptr %i1", "%f = load float, ptr %i1\n  %v1 = bitcast float %f to i32"
     ),

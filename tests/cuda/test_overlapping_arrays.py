@@ -30,6 +30,36 @@ def test_a_second_version_serves_arrays_that_overlap() -> None:
     assert not special.options.arrays_apart and not special.terms.arrays_apart
 
 
+@cuda.jit
+def looked_up(table, at, out):
+    t = cuda.grid(1)
+    if t < at.shape[0]:
+        i = at[t]
+        first = table[i, 0] + np.float32(1)
+        out[t, 0] = first
+        out[t, 1] = table[i, 1] + first
+        out[t, 2] = table[i, 2] - first
+
+
+def test_neighbours_are_looked_up_together_where_arrays_are_apart() -> None:
+    table = np.arange(192, dtype=np.float32).reshape(64, 3)
+    at = np.random.default_rng(2).permutation(64)
+    out = np.zeros((64, 3), np.float32)
+    looked_up[2, 32](table, at, out)
+    first = table[at, 0] + 1
+    np.testing.assert_array_equal(out, np.stack([first, table[at, 1] + first, table[at, 2] - first], axis=1))
+    # Each thread changes the row that it has looked up, one element before the one that it reads next.
+    both = np.random.default_rng(3).random(257, np.float32)
+    wanted = both.copy()
+    first, second, third, last = wanted[:256].reshape(64, 4).T
+    second[:] = first + 1
+    third[:] = second + second
+    last[:] = third - second
+    looked_up[2, 32](both[:256].reshape(64, 4), np.arange(64), both[1:].reshape(64, 4))
+    np.testing.assert_array_equal(both, wanted)
+    assert any(not made.options.arrays_apart for made in looked_up._specializations.made.values())
+
+
 def test_bytes_in_common() -> None:
     a = np.zeros((8, 8), np.float32)
     assert have_common_bytes([a, a]) and have_common_bytes([a[:5], 3, (a[4:],)])

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.reread_rows import reread_rows
+from weft.analysis.memory.promises import Promise
 from weft.codegen.lane_unit import EveryBranch, LaneUnit
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.statistics import memory_statistics
@@ -286,12 +287,14 @@ def _unify_conditions(unit: LaneUnit) -> bool:
 
 def _widen(unit: LaneUnit) -> None:
     source, form = unit.function, unit.form
+    promise = Promise.of(source)
     unit.summary.memory = memory_statistics(source, unit.divergence)
     unit.function, unit.summary.notes = widen_function(
         unit.module, source, unit.divergence, unit.lanes, form.name, unit.find_math, unit.isa, unit.find_simd,
         into=form.into, entry_mask=form.entry_mask, scalar_result=form.scalar_result,
-        switches=unit.switches,
+        switches=unit.switches, promise=promise,
     )  # fmt: skip
+    unit.summary.replacement.arrays_apart |= promise is not None and promise.is_used
     unit.summary.functions.append(unit.function)
     del unit.module.functions[source.name]
     unit.forget()

@@ -25,7 +25,8 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, size_of
-from weft.analysis.questions.kills import Kills, Promise
+from weft.analysis.memory.promises import Promise
+from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Places
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop

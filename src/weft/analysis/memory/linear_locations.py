@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.memory.alias import Alias, AliasAnalysis, Location, alias, locate
+from weft.analysis.memory.promises import Promise
 from weft.analysis.memory.stack_objects import StackObjects
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.layout import DataLayout
@@ -65,11 +66,22 @@ def summands(index: Value) -> list[tuple[Value, int]] | None:
 
 
 class LinearAliasAnalysis:
-    """Alias questions about one thread's accesses, with addresses taken apart as far as possible."""
+    """Alias questions about one thread's accesses, with addresses taken apart as far as possible.
 
-    __slots__ = ("_alias", "_layout", "_locations")
+    Parameters
+    ----------
+    objects
+        The stack objects of its function, with those that escape.
+    layout
+        The data layout of its module.
+    promise
+        What the function's launcher promises of its arguments.
+    """
 
-    def __init__(self, objects: StackObjects, layout: DataLayout) -> None:
+    __slots__ = ("_alias", "_layout", "_locations", "_promise")
+
+    def __init__(self, objects: StackObjects, layout: DataLayout, promise: Promise | None = None) -> None:
+        self._promise = promise
         self._alias = AliasAnalysis(objects, layout)
         self._layout = layout
         self._locations: dict[Value, Location] = {}
@@ -83,6 +95,9 @@ class LinearAliasAnalysis:
 
     def may_overlap(self, a: Value, a_bytes: int, b: Value, b_bytes: int) -> bool:
         """Whether one thread's accesses through two pointers may touch a common byte."""
-        if alias(self.location(a), a_bytes, self.location(b), b_bytes) is Alias.NO:
+        here, there = self.location(a), self.location(b)
+        if alias(here, a_bytes, there, b_bytes) is Alias.NO:
             return False
-        return self._alias.alias(a, a_bytes, b, b_bytes) is not Alias.NO
+        if self._alias.alias(a, a_bytes, b, b_bytes) is Alias.NO:
+            return False
+        return self._promise is None or not self._promise.parts(here.base, there.base)

@@ -15,12 +15,12 @@ from msgspec import Struct, field
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.memory.alias import Alias, Location, alias, are_apart, is_same_object
+from weft.analysis.memory.promises import Promise
 from weft.analysis.memory.stack_objects import StackObjects, is_block_write
 from weft.analysis.questions.places import Place, Places, difference
 from weft.analysis.questions.polynomials import Monomial, Narrow, as_narrow
-from weft.ir import Argument, Function, GlobalVariable, Instruction, Value
+from weft.ir import GlobalVariable, Instruction, Value
 from weft.ir.effects import may_not_return, may_read, may_write
-from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
 from weft.ir.types import PointerType
 
 _WEAK = ("monotonic", "unordered")
@@ -29,23 +29,6 @@ _CONSTANT_SPACE = 4
 
 RangeOf = Callable[[Value], Interval | None]
 """What is known of a value's range, extended by sign."""
-
-
-class Promise(Struct):
-    """That the arguments of a function lead to objects that do not overlap, as its launcher sees to.
-
-    Attributes
-    ----------
-    is_used
-        Whether an answer was given because of it.
-    """
-
-    is_used: bool = False
-
-    @classmethod
-    def of(cls, function: Function) -> Promise | None:
-        """The promise that a function has, if any."""
-        return None if function.attribute(ARRAYS_APART_ATTRIBUTE) is None else cls()
 
 
 class Kills(Struct):
@@ -104,8 +87,7 @@ class Kills(Struct):
             return False
         if are_apart(a, b):
             return True
-        if self.promise is not None and isinstance(a, Argument) and isinstance(b, Argument):
-            self.promise.is_used = True
+        if self.promise is not None and self.promise.parts(a, b):
             return True
         sites, others = self.objects.of(a), self.objects.of(b)
         if sites and others:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.analysis.memory.linear_locations import LinearAliasAnalysis
+from weft.analysis.memory.promises import Promise
 from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces, Strip
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.stack_objects import PlacedDivergence
@@ -50,6 +51,8 @@ class Widening:
         Values that are needed as scalars.
     remark
         Notes something of an instruction.
+    promise
+        What the launcher of `source` promises of its arguments.
 
     Attributes
     ----------
@@ -87,6 +90,7 @@ class Widening:
         kept: set[Value],
         remark: Callable[[Instruction, str], None],
         isa: Isa,
+        promise: Promise | None = None,
     ) -> None:
         self.module = module
         self.source = source
@@ -97,7 +101,7 @@ class Widening:
         self.remark = remark
         self.isa = isa
         layout = module.layout
-        self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout)
+        self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout, promise)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
         self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}

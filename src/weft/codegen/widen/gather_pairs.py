@@ -8,7 +8,7 @@ that the two loads read themselves are read. Stack objects are left alone: one h
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.codegen.widen.accesses import under_the_mask
@@ -30,32 +30,29 @@ class GatherPair(Struct, frozen=True):
     high: Instruction
 
 
-class _Waiting(Struct):
-    """A load that may find a neighbour, and the writes behind it."""
+class _Load(Struct):
+    """A load that may find a neighbour: how many come before it, and how many writes do."""
 
     load: Instruction
-    writes: list[tuple[Value, int]] = field(default_factory=list)
+    number: int
+    written: int
 
 
 def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
     """The pairs of a block, by both loads."""
     found: dict[Instruction, GatherPair] = {}
-    waiting: list[_Waiting] = []
+    loads: list[_Load] = []
+    writes: list[tuple[Value, int]] = []
     for instruction in under_the_mask(block):
         if not instruction.is_plain_access:
             if may_write(instruction):
-                waiting.clear()
+                _pair_up(w, loads, writes, found)
+                loads, writes = [], []
         elif instruction.op == "store":
-            written = (instruction.pointer, w.module.layout.store_size(instruction.accessed_type))
-            for earlier in waiting:
-                earlier.writes.append(written)
+            writes.append((instruction.pointer, w.module.layout.store_size(instruction.accessed_type)))
         elif _may_be_paired(w, instruction):
-            pair = next((p for e in waiting if (p := _pair(w, e, instruction)) is not None), None)
-            if pair is None:
-                waiting = [*waiting[1 - MAX_OPEN :], _Waiting(instruction)]
-            else:
-                waiting = [e for e in waiting if e.load is not pair.first]
-                found[pair.low] = found[pair.high] = pair
+            loads.append(_Load(instruction, len(loads), len(writes)))
+    _pair_up(w, loads, writes, found)
     return found
 
 
@@ -67,15 +64,38 @@ def _may_be_paired(w: Widening, load: Instruction) -> bool:
     return w.module.layout.bit_size(type) == 8 * _BYTES and not w.is_scalar(pointer)
 
 
-def _pair(w: Widening, earlier: _Waiting, load: Instruction) -> GatherPair | None:
-    here, there = (w.addresses.location(i.pointer) for i in (load, earlier.load))
-    distance = here.offset - there.offset
-    if abs(distance) != _BYTES or here.base is not there.base or here.terms != there.terms:
-        return None
-    if any(w.addresses.may_overlap(load.pointer, _BYTES, p, s) for p, s in earlier.writes):
-        return None
-    low, high = (earlier.load, load) if distance > 0 else (load, earlier.load)
-    return GatherPair(earlier.load, low, high)
+def _pair_up(
+    w: Widening,
+    loads: list[_Load],
+    writes: list[tuple[Value, int]],
+    found: dict[Instruction, GatherPair],
+) -> None:
+    """Pair loads from the lowest address of each row of neighbours on, so that at most one of a row is left."""
+    rows: dict[tuple[Value, frozenset[tuple[Value, int]]], dict[int, list[_Load]]] = {}
+    for candidate in loads:
+        place = w.addresses.location(candidate.load.pointer)
+        row = rows.setdefault((place.base, frozenset(place.terms.items())), {})
+        row.setdefault(place.offset, []).append(candidate)
+    for row in rows.values():
+        for offset in sorted(row):
+            for low in row[offset]:
+                if low.load in found:
+                    continue
+                for high in row.get(offset + _BYTES, ()):
+                    if high.load not in found and _may_be_together(w, low, high, writes):
+                        first = min(low, high, key=lambda candidate: candidate.number)
+                        pair = GatherPair(first.load, low.load, high.load)
+                        found[low.load] = found[high.load] = pair
+                        break
+
+
+def _may_be_together(w: Widening, a: _Load, b: _Load, writes: list[tuple[Value, int]]) -> bool:
+    """Whether two loads are close, and the later one may happen where the earlier one stands."""
+    first, second = sorted((a, b), key=lambda candidate: candidate.number)
+    if second.number - first.number > MAX_OPEN:
+        return False
+    between = writes[first.written : second.written]
+    return not any(w.addresses.may_overlap(second.load.pointer, _BYTES, p, s) for p, s in between)
 
 
 def widen_pair(w: Widening, pair: GatherPair) -> None:

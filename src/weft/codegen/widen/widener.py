@@ -14,6 +14,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.memory.promises import Promise
 from weft.codegen.widen.active_lane import of_a_lane, of_an_active_lane
 from weft.codegen.widen.atomics import widen_atomic
 from weft.codegen.widen.attributes import function_attributes, parameter_attributes
@@ -70,6 +71,7 @@ def widen_function(
     entry_mask: Argument | None = None,
     scalar_result: bool = True,
     switches: Switches = ALL_ON,
+    promise: Promise | None = None,
 ) -> tuple[Function, WideningNotes]:
     """Add the SIMD version of `source` to `module` under `name`; `isa` is the host's unless given.
 
@@ -85,6 +87,8 @@ def widen_function(
         The parameter that says which lanes the function is called for, if it may be a part of them.
     switches
         What stays scalar.
+    promise
+        What the launcher promises of the arguments; says afterwards whether it was needed.
     """
     divergence = PlacedDivergence(divergence, lanes)
     kept = scalar_values(source, divergence, switches)
@@ -101,7 +105,7 @@ def widen_function(
     target.attributes = function_attributes(source, params)
     target.metadata = []
     notes = WideningNotes()
-    w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or chosen().isa)
+    w = Widening(module, source, target, lanes, divergence, kept, notes.add, isa or chosen().isa, promise)
     w.find_simd = find_simd
     for old, new in zip(source.args, target.args, strict=True):
         if old in kept:

@@ -33,7 +33,7 @@ from weft.transform.unify_returns import unify_returns
 LEAST_ACCESSES = 4
 """Accesses that lanes make each at an index of its own: for fewer a copy is too much."""
 
-LARGEST_COPY = 400
+LARGEST_COPY = 800
 """Functions of more instructions are not copied."""
 
 SELDOM = 0.05

@@ -19,10 +19,11 @@ from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.counted_loops import counted_loop
+from weft.analysis.memory.promises import Promise
 from weft.analysis.questions.company import loads_in_company
 from weft.analysis.questions.conditions import Conditions
 from weft.analysis.questions.graph import MAX_DISTANCE, Found, QuestionGraph
-from weft.analysis.questions.kills import Kills, Promise
+from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Places
 from weft.analysis.questions.presence import Presence
 from weft.analysis.questions.regions import Regions

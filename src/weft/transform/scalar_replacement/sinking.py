@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.memory.promises import Promise
 from weft.analysis.questions.company import is_fixed
-from weft.analysis.questions.kills import Kills, Promise
+from weft.analysis.questions.kills import Kills
 from weft.analysis.questions.places import Place, Places
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, LoopForest
