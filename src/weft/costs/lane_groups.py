@@ -17,6 +17,7 @@ from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses
+from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
@@ -78,6 +79,7 @@ class WidthModel:
         self._most_bits_outside = self._count_bits_outside()
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
+        self._rounds = loops_of_known_rounds(self._view, self._loops)
 
     def dominant_bits(self) -> int:
         """Bits of the values on which most of the work is done."""
@@ -133,8 +135,21 @@ class WidthModel:
         for loop in self._loops.loops:
             busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width, copied)
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
-            cycles += rounds * (max(busy, recurrences[loop]) + shared.get(loop, 0.0))
+            counting = 0.0 if self._is_written_out(loop, width) else shared.get(loop, 0.0)
+            cycles += rounds * (max(busy, recurrences[loop]) + counting)
         return cycles / width
+
+    def _is_written_out(self, loop: Loop, width: int) -> bool:
+        """Whether LLVM writes out all rounds of a loop, so that what all lanes share is known in each."""
+        rounds = self._rounds.get(loop.header)
+        if rounds is None:
+            return False
+        size = 0
+        for i in (i for n in loop.blocks for i in self._view.blocks[n].instructions):
+            type = i.accessed_type if i.is_plain_access else i.type
+            bits = 8 * self._layout.size(type) if self._is_vector(i) and type not in (VOID, I1) else 0
+            size += max(1, -(-bits * width // self._isa.vector_bits))
+        return rounds * size <= LARGEST
 
     def _waiting(self, loop: Loop | None, width: int, waiting: float) -> float:
         """How many times as long as its own iterations a thread is in a loop and those around it.
