@@ -3,9 +3,9 @@
     for c in range(10):
         a[r, c] -= f * a[col, c]
 
-An innermost loop whose rounds are known, as are those of the loops around it, is written out where all of them together are short. Its counter is a number
-then, and places are constant distances from one. With more registers to a value the rounds are longer: in wide lane
-groups the loop stays, and what all lanes share is computed once more in each round.
+An innermost loop whose rounds are known, as are those of the loops around it, is written out where all of them together
+are short. Its counter is a number then, and places are constant distances from one. With more registers to a value the
+rounds are longer: in wide lane groups the loop stays, and what all lanes share is computed once more in each round.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ take what the last iteration computed last (`carried_last`). Divisions by what a
 multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes gathers of that, or
 takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
+Other sums of what is looked up go on in four totals, where there is no AVX-512 (`sums_in_fours`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -33,6 +34,7 @@ from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.known_divisors import multiply_by_inverses
 from weft.transform.loops.searches_together import search_together
+from weft.transform.loops.sums_in_fours import add_in_fours
 
 
 def prepare_alone(function: Function, isa: Isa) -> int:
@@ -46,6 +48,9 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
+    if not isa.mask_registers:
+        # Else LLVM takes such lookups together again, as gathers.
+        made += add_in_fours(function, for_llvm)
     made += leave_for_the_end(function, for_llvm)
     made += _keep_lookups_scalar(function, for_llvm)
     return made + multiply_by_inverses(function)

@@ -1,0 +1,304 @@
+"""Sums of what a loop looks up go on in four totals, four iterations at a time, with one question for four signs.
+
+    for k: j = list[k]; total += a[j < 0 ? j + n : j]
+
+    while four are left: j0 = list[k]; ...; j3 = list[k + 3]; if (j0 | j1 | j2 | j3) < 0: break
+                         total0 += a[j0]; ...; total3 += a[j3]; k += 4
+    total = (total0 + total1) + (total2 + total3)
+    for k: ...                                                                             the loop as it was
+
+One total is there for the next iteration only when its addition is, which takes four cycles of floats; and LLVM does
+not unroll a loop that is left for indices that count from the end. The loop as it was runs what is left: less than
+four iterations, or those from a negative index on.
+
+Precondition: a loop-closed function of one thread, without predicates, shadows and guards. Postcondition: the same;
+innermost loops of one block behind their test, which only read memory and add up numbers that may be added in any
+order, among them one at a place that they look up, are preceded by such a loop. Preserves the program under FR, but
+for what `reassoc` allows: all that is read is read by the loop as it was, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from weft.analysis.loops.along_rows import looks_up
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, Function, Instruction, Value
+from weft.ir.builder import const_int
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.effects import is_speculatable, may_write
+from weft.ir.loop_metadata import is_scalar, mark_scalar
+from weft.ir.types import FloatType, IntType
+from weft.transform.numbers.known_numbers import asks_for_sign
+
+TOTALS = 4
+"""Iterations at a time. An addition of floats takes four cycles, or three, of which each may begin two."""
+
+LARGEST = 60
+"""Instructions of a loop; more of them hide what an addition takes."""
+
+_KEPT = ("nsz", "arcp", "contract", "afn", "reassoc")
+"""What may be promised of partial sums: they may be infinite where the sum is not."""
+
+SELDOM = 1 / 2000
+"""How often one of four indices counts from the end, where chances are estimated."""
+
+
+class _Sum(Struct, frozen=True):
+    """A φ of the header to which each iteration adds a term."""
+
+    phi: Instruction
+    addition: Instruction
+    term: Value
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is promised of additions of parts."""
+        own = self.addition.flags
+        return _KEPT if "fast" in own else tuple(flag for flag in own if flag in _KEPT)
+
+
+class _Sums(Struct, frozen=True):
+    """A loop, what it adds up, and the questions for the signs of what it loads."""
+
+    loop: CountedLoop
+    sums: list[_Sum]
+    questions: dict[Instruction, Value]
+
+
+def add_in_fours(function: Function, spared: Callable[[Loop, CFGView], bool]) -> int:
+    """Give such loops, but for those that are `spared`, loops before them; how many."""
+    done: set[BasicBlock] = set()
+    made = 0
+    while (found := _next(function, spared, done)) is not None:
+        done.add(found.loop.header)
+        done.add(_build(function, found))
+        made += 1
+    return made
+
+
+def _next(function: Function, spared: Callable[[Loop, CFGView], bool], done: set[BasicBlock]) -> _Sums | None:
+    view = cfg_of(function)
+    for loop in loop_forest(view.cfg).loops:
+        if loop.children or view.blocks[loop.header] in done or spared(loop, view):
+            continue
+        if any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches):
+            # A version for what is hardly ever so.
+            continue
+        counted = counted_loop(view, loop)
+        if isinstance(counted, str) or not looks_up(loop, view):
+            continue
+        if (sums := _sums_of(counted)) is not None:
+            return sums
+    return None
+
+
+def _sums_of(loop: CountedLoop) -> _Sums | None:
+    """What a loop adds up; None if it does something else."""
+    if not (loop.top_tested and is_left_by_itself(loop)) or loop.tests_next or loop.counter.step != 1:
+        return None
+    if loop.predicate != "slt" or len(loop.blocks) != 2:
+        return None
+    instructions = [i for block in loop.blocks for i in block.instructions]
+    if len(instructions) > LARGEST or not all(map(_only_reads, instructions)):
+        return None
+    sums: list[_Sum] = []
+    for phi in loop.header.phis():
+        if phi is loop.counter.phi:
+            continue
+        if (found := _sum(phi, loop)) is None:
+            return None
+        sums.append(found)
+    # Behind the test the header has nothing; what is computed there is computed once more than the body.
+    if not sums or len(loop.header.instructions) != len(list(loop.header.phis())) + 2:
+        return None
+    inside = {one.phi for one in sums} | {one.addition for one in sums}
+    if any(_needs(one.term, inside, loop) for one in sums):
+        return None
+    questions: dict[Instruction, Value] = {}
+    for i in instructions:
+        if i.op == "icmp" and asks_for_sign(i):
+            number = i.operands[0]
+            if not _is_looked_up(number, loop):
+                return None
+            questions[i] = number
+    return _Sums(loop, sums, questions)
+
+
+def _only_reads(i: Instruction) -> bool:
+    if i.is_terminator or i.is_phi or (i.op == "load" and i.is_plain_access):
+        return True
+    return is_speculatable(i) and not may_write(i)
+
+
+def _sum(phi: Instruction, loop: CountedLoop) -> _Sum | None:
+    """The sum that a φ of the header is; None if it is none of floats, or if more is done with it inside."""
+    addition = phi.incoming_value(loop.latch)
+    if not isinstance(phi.type, FloatType) or not isinstance(addition, Instruction):
+        return None
+    if addition.op != "fadd" or not {"fast", "reassoc"} & set(addition.flags):
+        return None
+    if addition.block is not loop.latch or (addition.operands[0] is phi) == (addition.operands[1] is phi):
+        return None
+    users = {user for user in phi.instruction_users() if user.block in loop.blocks}
+    users |= {user for user in addition.instruction_users() if user.block in loop.blocks}
+    if users != {phi, addition}:
+        return None
+    return _Sum(phi, addition, addition.operands[1 if addition.operands[0] is phi else 0])
+
+
+def _needs(value: Value, wanted: set[Instruction], loop: CountedLoop) -> bool:
+    """Whether a value of the loop is computed of some others in the same iteration, or of another φ."""
+    if not isinstance(value, Instruction) or value.block not in loop.blocks:
+        return False
+    if value.is_phi or value in wanted:
+        return value is not loop.counter.phi
+    return any(_needs(v, wanted, loop) for v in value.operands)
+
+
+def _is_looked_up(number: Value, loop: CountedLoop) -> bool:
+    """Whether a number is one of at least 8 bits that is loaded where the counter says."""
+    if isinstance(number, Instruction) and number.op == "sext":
+        number = number.operands[0]
+    if not (isinstance(number, Instruction) and number.op == "load" and number.block is loop.latch):
+        return False
+    return isinstance(number.type, IntType) and _is_counted(number.pointer, loop)
+
+
+def _is_counted(value: Value, loop: CountedLoop) -> bool:
+    """Whether an address is computed of the counter and what the loop does not change."""
+    if not isinstance(value, Instruction) or value.block not in loop.blocks:
+        return True
+    if value.is_phi:
+        return value is loop.counter.phi
+    return value.op != "load" and all(_is_counted(v, loop) for v in value.operands)
+
+
+def _build(function: Function, found: _Sums) -> BasicBlock:
+    """Build the loop of four iterations at a time before a loop; its header."""
+    loop, counter = found.loop, found.loop.counter
+    before, header = loop.preheader, loop.header
+    head = function.add_block(f"{header.name}.any", before)
+    test = function.add_block(f"{header.name}.many", head)
+    four = function.add_block(f"{header.name}.fours", test)
+    added = function.add_block(f"{header.name}.four", four)
+    end = function.add_block(f"{header.name}.sums", added)
+    rest = function.add_block(f"{header.name}.rest", end)
+    before.terminator.set_block(before.terminator.blocks.index(header), head)
+    builder = Builder(head)
+    builder.loc = loop.latch.terminator.loc
+    builder.cond_br(builder.icmp("slt", counter.start, loop.bound), test, rest)
+    builder.at_end(test)
+    _go_on(builder, loop, counter.start, four, rest)
+    builder.at_end(four)
+    k = builder.phi(counter.type)
+    k.add_incoming(counter.start, test)
+    totals = [[builder.phi(one.phi.type) for _ in range(TOTALS)] for one in found.sums]
+    for one, parts in zip(found.sums, totals, strict=True):
+        type = one.phi.type
+        assert isinstance(type, FloatType)
+        for n, part in enumerate(parts):
+            part.add_incoming(ConstFloat.of(type, -0.0) if n else one.phi.incoming_value(before), test)
+    rounds = _rounds(builder, loop, k)
+    asked = _ask(builder, found, rounds)
+    if asked is not None:
+        builder.cond_br(asked, end, added).attrs["chance"] = SELDOM
+    else:
+        builder.br(added)
+    builder.at_end(added)
+    for n, values in enumerate(rounds):
+        values.update(dict.fromkeys(found.questions, FALSE))
+        for one, parts in zip(found.sums, totals, strict=True):
+            term = _computed(one.term, builder, loop, values)
+            parts[n].add_incoming(builder.binary("fadd", parts[n], term, one.flags), added)
+    k.add_incoming(builder.binary("add", k, const_int(TOTALS, counter.type), ("nsw",)), added)
+    mark_scalar(_go_on(builder, loop, k.incoming_value(added), four, end))
+    builder.at_end(end)
+    asks = asked is not None
+    place = _closed(builder, k, four, added, asks)
+    arrived = [[_closed(builder, part, four, added, asks) for part in parts] for parts in totals]
+    sums: list[Value] = [
+        _added_up(builder, one, parts) for one, parts in zip(found.sums, arrived, strict=True)
+    ]
+    builder.br(rest)
+    builder.at_end(rest)
+    for phi, value in zip((counter.phi, *(one.phi for one in found.sums)), (place, *sums), strict=True):
+        start = phi.incoming_value(before)
+        joined = builder.phi(phi.type)
+        for source in (head, test):
+            joined.add_incoming(start, source)
+        joined.add_incoming(value, end)
+        phi.remove_incoming(phi.blocks.index(before))
+        phi.add_incoming(joined, rest)
+    builder.at_end(rest)
+    builder.br(header)
+    return four
+
+
+def _go_on(builder: Builder, loop: CountedLoop, k: Value, four: BasicBlock, end: BasicBlock) -> Instruction:
+    """Run four iterations if there are as many; the counter is not behind its bound.
+
+    So what is left does not wrap around as a number without sign.
+    """
+    left = builder.binary("sub", loop.bound, k)
+    return builder.cond_br(builder.icmp("ugt", left, const_int(TOTALS - 1, left.type)), four, end)
+
+
+def _rounds(builder: Builder, loop: CountedLoop, k: Value) -> list[dict[Value, Value]]:
+    """What is known of each of four iterations: its counter."""
+    type = loop.counter.type
+    return [
+        {loop.counter.phi: builder.binary("add", k, const_int(n, type), ("nsw",)) if n else k}
+        for n in range(TOTALS)
+    ]
+
+
+def _ask(builder: Builder, found: _Sums, rounds: list[dict[Value, Value]]) -> Value | None:
+    """Whether one of four iterations has an index that counts from the end; None if none can have."""
+    asked: Value | None = None
+    for number in dict.fromkeys(found.questions.values()):
+        # What is poison leads to no access, and may be asked.
+        each = [builder.unary("freeze", _computed(number, builder, found.loop, values)) for values in rounds]
+        some: Value = each[0]
+        for other in each[1:]:
+            some = builder.binary("or", some, other)
+        question = builder.icmp("slt", some, const_int(0, some.type))
+        asked = question if asked is None else builder.binary("or", asked, question)
+    return asked
+
+
+def _closed(
+    builder: Builder, phi: Instruction, four: BasicBlock, added: BasicBlock, asks: bool
+) -> Instruction:
+    """What a φ of the loop is behind it: before four iterations, or behind them."""
+    closed = builder.phi(phi.type)
+    if asks:
+        closed.add_incoming(phi, four)
+    closed.add_incoming(phi.incoming_value(added), added)
+    return closed
+
+
+def _added_up(builder: Builder, one: _Sum, parts: list[Instruction]) -> Value:
+    sums: list[Value] = list(parts)
+    while len(sums) > 1:
+        pairs = zip(sums[::2], sums[1::2], strict=True)
+        sums = [builder.binary("fadd", a, b, one.flags) for a, b in pairs]
+    return sums[0]
+
+
+def _computed(value: Value, builder: Builder, loop: CountedLoop, values: dict[Value, Value]) -> Value:
+    """Compute a value of the loop for another counter."""
+    if value in values or not isinstance(value, Instruction) or value.block not in loop.blocks:
+        return values.get(value, value)
+    operands = [_computed(v, builder, loop, values) for v in value.operands]
+    if value.op == "select" and operands[0] is FALSE:
+        values[value] = operands[2]
+        return operands[2]
+    copy = value.clone()
+    for index, operand in enumerate(operands):
+        copy.set_operand(index, operand)
+    values[value] = builder.insert(copy)
+    return copy

@@ -1,0 +1,165 @@
+"""Sums of what is looked up go on in four totals, until an index counts from the end (`sums_in_fours`)."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda
+from weft.interp import Memory, Program, run_function
+from weft.ir import Module
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_module
+from weft.transform.loops.close_loops import is_loop_closed
+from weft.transform.loops.sums_in_fours import add_in_fours
+
+#  entry ──> head <──> body          entry ──> any ──> many ──> fours <──> four
+#             └─> done                           │       │        └───> sums <┘
+#                                                └───────┴───> rest <───┘
+#                                                               └──> head <──> body
+#                                                                     └─> done
+SUM = """
+define double @f(ptr %list, i64 %from, i64 %to, ptr %a, i64 %n, double %begin) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ %from, %entry ], [ %next, %body ]
+  %total = phi double [ %begin, %entry ], [ %sum, %body ]
+  %more = icmp slt i64 %k, %to
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr i32, ptr %list, i64 %k
+  %j = load i32, ptr %at
+  %wide = sext i32 %j to i64
+  %negative = icmp slt i32 %j, 0
+  %back = select i1 %negative, i64 %n, i64 0
+  %index = add i64 %wide, %back
+  %place = getelementptr double, ptr %a, i64 %index
+  %x = load double, ptr %place
+  %sum = fadd fast double %total, %x
+  %next = add nsw i64 %k, 1
+  br label %head
+done:
+  %result = phi double [ %total, %head ]
+  ret double %result
+}
+"""
+VALUES = (1.0, 20.0, 300.0, 4000.0, 50000.0)
+
+
+def made(text: str = SUM) -> tuple[Module, int]:
+    module = read_module(text)
+    return module, add_in_fours(module.functions["f"], lambda loop, view: False)
+
+
+def run(module: Module, indices: list[int], begin: int, end: int, total: float = 0.5) -> float:
+    memory, values, array = Memory(), np.array(VALUES), np.array(indices, np.int32)
+    arguments = [memory.map_array(array), begin, end, memory.map_array(values), len(values), total]
+    return float(run_function(Program(module), "f", arguments, 1, memory=memory).data.view(np.float64)[0])
+
+
+def test_four_iterations_have_a_question_together() -> None:
+    module, count = made()
+    assert count == 1
+    verify(module)
+    assert is_loop_closed(module.functions["f"])
+    text = write_module(module)
+    assert text.count("load double") == 5 and text.count("freeze") == 4
+    assert text.count("icmp slt i32") == 2, "one for four indices, one where the loop is as it was"
+    assert add_in_fours(module.functions["f"], lambda loop, view: True) == 0
+
+
+@pytest.mark.parametrize(
+    "text", [SUM, SUM.replace("slt i32 %j", "slt i64 %wide")], ids=["32 bits", "64 bits"]
+)
+def test_totals_are_the_same(text: str) -> None:
+    module, count = made(text)
+    plain = read_module(text)
+    assert count == 1
+    random = np.random.default_rng(7)
+    for size in range(14):
+        for least in (0, -5, -1):
+            indices = random.integers(least, 5, size + 1).tolist()
+            for begin in (0, 1):
+                assert run(module, indices, begin, size) == run(plain, indices, begin, size)
+    one = [0] * 12
+    for place in range(12):
+        indices = [*one[:place], -1, *one[place + 1 :]]
+        assert run(module, indices, 0, 12) == run(plain, indices, 0, 12)
+
+
+def test_what_is_not_asked_for_has_no_way_out() -> None:
+    text = SUM.replace("  %negative = icmp slt i32 %j, 0\n  %back = select i1 %negative, i64 %n, i64 0\n", "")
+    text = text.replace("add i64 %wide, %back", "add i64 %wide, 0")
+    module, count = made(text)
+    assert count == 1 and "freeze" not in write_module(module)
+    verify(module)
+    plain = read_module(text)
+    for size in range(10):
+        indices = np.random.default_rng(size).integers(0, 5, size + 1).tolist()
+        assert run(module, indices, 0, size) == run(plain, indices, 0, size)
+
+
+def test_loops_that_do_not_run_add_nothing() -> None:
+    module, _ = made()
+    for total in (np.inf, -0.0, 1.5):
+        assert str(run(module, [0], 3, 1, total)) == str(total)
+    least, most = -(1 << 63), (1 << 63) - 1
+    assert run(module, [0], most, least) == 0.5 and run(module, [0], most, most) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%sum = fadd fast", "store double %x, ptr %place\n  %sum = fadd fast"),  # it may write what it reads
+        ("fadd fast", "fadd"),  # the order of additions counts
+        ("fadd fast double %total, %x", "fadd fast double %x, %x"),
+        ("fadd fast double %total, %x", "fmul fast double %total, %x"),
+        ("%sum = fadd", "%other = fmul double %total, 2.0\n  %sum = fadd"),  # the total is used on the way
+        ("load i32", "load volatile i32"),
+        ("slt i64 %k, %to", "ult i64 %k, %to"),
+        ("add nsw i64 %k, 1", "add nsw i64 %k, 2"),
+        ("%negative = icmp slt i32 %j, 0", "%negative = icmp slt i64 %k, 0"),
+    ],
+)
+def test_other_loops_stay(old: str, new: str) -> None:
+    text = SUM.replace(old, new)
+    assert text != SUM
+    assert made(text)[1] == 0
+
+
+def sums(starts, columns, values, x, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k] * x[columns[k]]
+        y[i] = total
+
+
+def sums_in_a_loop(starts, columns, values, x, y):
+    for i in weft.prange(y.size):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k] * x[columns[k]]
+        y[i] = total
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("door", ["kernel", "loop"])
+@pytest.mark.parametrize("least", [0, -50], ids=["from the begin", "from both ends"])
+def test_sparse_products(cpu: str, door: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    random = np.random.default_rng(5)
+    starts = np.concatenate(([0], np.cumsum(random.integers(0, 30, 40)))).astype(np.int32)
+    columns = random.integers(least, 50, starts[-1]).astype(np.int32)
+    values, x, y = random.normal(size=starts[-1]), random.normal(size=50), np.zeros(40)
+    if door == "kernel":
+        cuda.jit(sums, fastmath=True, width=1)[2, 32](starts, columns, values, x, y)
+    else:
+        weft.jit(sums_in_a_loop, fastmath=True, width=1)(starts, columns, values, x, y)
+    products = values * x[columns]
+    wanted = [products[a:b].sum() for a, b in itertools.pairwise(starts)]
+    np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
