@@ -8,8 +8,8 @@ and counts cycles. What is chosen runs the rest, and further launches; the other
 while there is another trial, as data change, and sooner where groups take another time than just behind the last one::
 
     pieces:   A | B   B | A   A | B   B | A  ...      the first pair warms the caches
-    a pair:   share = (a - b) / (a + b), cycles of a group, at most `MOST` for a pair: some are interrupted
-    chosen:   when three or more pairs tell by `CLEAR` in the mean; else by the sign of eight
+    a pair:   share = (a - b) / (a + b), cycles of a group, at most `MOST`, and less beyond: some are interrupted
+    chosen:   when the shares of three or more pairs add up to `CLEAR`; else by the sign of eight
 
 A piece is long enough to be measured (`LEAST` cycles). What the slower version has lost in a trial is at most one part
 in `PATIENCE` of the time until the next one, so that trials cost little whatever the versions take.
@@ -44,14 +44,19 @@ more memory at a time, may look slow behind the other version: measured on walks
 FEWEST, PAIRS = 3, 8
 """Pairs of a trial, at least and at most, behind the first."""
 
-CLEAR = 0.1
-"""The mean share of pairs that is enough to end a trial: a factor of 1.2."""
+CLEAR = 0.6
+"""The sum of the shares of pairs that is enough to end a trial: of three by a factor of 1.5, or of six by 1.2. A
+pair that another process has interrupted does not decide it, as it could where the mean of three had to be 0.1: with
+five busy processes on two cores, a loop that takes half the time in lanes ran one by one for up to 0.4 seconds."""
 
 MARGIN = 0.02
 """The mean share that the model's choice must lose by to be given up: a factor of 1.04."""
 
 MOST = 1 / 3
 """What a pair counts at most: a factor of 2."""
+
+BEYOND, HARDLY = 0.8, 0.2
+"""From which share on, a factor of 9, a pair counts so much of `MOST`: most such have been interrupted."""
 
 PATIENCE, PAUSE = 128.0, float(1 << 27)
 """Until the next trial it takes so many times what the last one lost, and so many cycles, some 50 ms."""
@@ -232,7 +237,7 @@ class _Trial:
 
         b.at_end(block["pair"])
         counted, shares, lost = self._add_pair()
-        clear = b.fcmp("oge", self._absolute(shares), b.binary("fmul", const_float(CLEAR, F64), counted))
+        clear = b.fcmp("oge", self._absolute(shares), const_float(CLEAR, F64))
         enough = b.fcmp("oge", counted, const_float(FEWEST, F64))
         full = b.fcmp("oge", counted, const_float(PAIRS, F64))
         over = b.binary("or", full, b.binary("and", clear, enough))
@@ -255,10 +260,12 @@ class _Trial:
         groups = [self._number(_GROUPS + k) for k in range(2)]
         first, second = (b.binary("fdiv", c, g) for c, g in zip(cycles, groups, strict=True))
         more = b.binary("fsub", first, second)
-        share = b.binary("fdiv", more, b.binary("fadd", first, second))
+        whole = b.binary("fdiv", more, b.binary("fadd", first, second))
         most, least = const_float(MOST, F64), const_float(-MOST, F64)
-        share = b.select(b.fcmp("ogt", share, most), most, share)
+        share = b.select(b.fcmp("ogt", whole, most), most, whole)
         share = b.select(b.fcmp("olt", share, least), least, share)
+        beyond = b.fcmp("ogt", self._absolute(whole), const_float(BEYOND, F64))
+        share = b.select(beyond, b.binary("fmul", share, const_float(HARDLY, F64)), share)
         fewer = b.select(b.fcmp("olt", groups[0], groups[1]), groups[0], groups[1])
         lost = b.binary("fmul", self._absolute(more), fewer)
         # The first pair warms up.
