@@ -7,7 +7,8 @@ for more of them. The model compares the cycles that a thread takes at one regis
 work is done on, at two and so on: per loop, the longer of what its instructions
 cost and how long the values that it carries take, what it computes for all threads at once, and spills beyond the
 register file, ten times for each loop around; outside of loops, where threads of other lane groups run at the same time
-anyway, spills of what is held where most is. More than four registers of long values have to be clearly better, unless
+anyway, spills of what is held where most is. What votes on branches are expected to skip counts, but for loops that
+threads leave one by one (`weft.costs.votes`). More than four registers of long values have to be clearly better, unless
 threads look up where to go on and wait for it.
 
 Where that is clearly more than a thread takes by itself, as where each lane loads from addresses of its own and there

@@ -18,6 +18,7 @@ from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses
 from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
+from weft.costs.votes import regions_by_size, won_by_skips
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
@@ -74,6 +75,7 @@ class WidthModel:
         self._for_runs = run_addresses(divergence)
         self._full = {loop for loop in self._loops.loops if self._is_left_in_order(loop)}
         self._order = reverse_postorder(self._view.cfg.succs)
+        self._regions = regions_by_size(divergence)
         self._rows = reread_rows(divergence)
         self._copied = _with_addresses(load for row in self._rows.rows for load in row.reads)
         self._most_bits_outside = self._count_bits_outside()
@@ -130,6 +132,9 @@ class WidthModel:
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
+        for loop, cycles in won_by_skips(self._regions, costs).items():
+            if not self._is_left_apart(loop):
+                total[loop] = total.get(loop, 0.0) - cycles
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
         cycles = total.get(None, 0.0) + self._lacking(self._most_bits_outside, width)
         for loop in self._loops.loops:
@@ -302,6 +307,14 @@ class WidthModel:
             return False
         branches = {self._view.blocks[source].terminator for source, _ in loop.exit_edges}
         return any(b.operands and not self._divergence.is_uniform(b.operands[0]) for b in branches)
+
+    def _is_left_apart(self, loop: Loop | None) -> bool:
+        """Whether threads leave the loop, or one around it, one by one: nobody knows how many of them vote there."""
+        while loop is not None:
+            if self._is_divergent(loop):
+                return True
+            loop = loop.parent
+        return False
 
     def _masking(self, loop: Loop, width: int) -> float:
         if not self._is_divergent(loop):

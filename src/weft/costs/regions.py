@@ -3,7 +3,7 @@
 Costs are cycles of a whole lane group from `weft.costs.instructions`; probabilities are guesses about one thread
 (`analysis.branch_probability`). Threads of a group go together in a share t of all cases (`Constants.together`), and on
 their own in the others; so for a thread that takes an edge with probability p, the group of W leaves it out altogether
-with t (1-p) + (1-t) (1-p)^W.
+with t (1-p) + (1-t) (1-qp)^W, where a share q of its threads come to the branch (`weft.costs.active_threads`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.memory.byte_tables import byte_table
+from weft.costs.active_threads import active_shares
 from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost, table_cost
 from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
@@ -61,6 +62,7 @@ class RegionCosts(Struct):
     width: int
     isa: Isa
     leaving: Collection[BasicBlock] = ()
+    _active: dict[BasicBlock, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -94,9 +96,16 @@ class RegionCosts(Struct):
         else:
             p = self.probability.taken(source, target)
         apart = 1 - c.together
+        # On their own, threads that come to the branch are not all there are.
+        own = p * self._share_active(source)
         return Chances(
-            c.together * (1 - p) + apart * (1 - p) ** self.width, c.together * p + apart * p**self.width
+            c.together * (1 - p) + apart * (1 - own) ** self.width, c.together * p + apart * own**self.width
         )
+
+    def _share_active(self, block: BasicBlock) -> float:
+        if not self._active:
+            self._active = active_shares(self.divergence, self.probability)
+        return self._active.get(block, 1.0)
 
     def skip_gain(self, blocks: Collection[BasicBlock], tests: int, chances: Chances) -> float:
         """Cycles won by a branch around `blocks` and `tests` votes in them."""

@@ -15,13 +15,13 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.guarded_regions import Region, guarded_regions
 from weft.costs.regions import RegionCosts
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Function, Module
 from weft.ir.locations import span_of
 from weft.machine.targets import Isa
 from weft.transform.boscc.gadget import copy_where_full, skip_where_empty
-from weft.transform.boscc.regions import Region, guarded_regions
 from weft.transform.loops.divergent_loops import BranchDivergence
 
 GROWTH = 4
@@ -138,7 +138,7 @@ def insert_boscc(
 ) -> BosccResult:
     """Put gadgets into `function` where `costs` expect to win, without costs wherever it can be done."""
     result = BosccResult(branches, set(known_uniform))
-    regions = guarded_regions(function, result)
+    regions = guarded_regions(function, result.is_divergent_branch)
     chances = {r: costs.chances(r.source, r.entrance) for r in regions} if costs is not None else {}
     limit = GROWTH * _size(function.blocks)
     # A gadget for each block that one skips: regions are nested or apart.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from weft.graph.dominators import NONE, DominatorTree, dominator_tree, post_dominator_tree
@@ -9,7 +11,6 @@ from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import BasicBlock, Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.intrinsics import IntrinsicKind, kind_of
-from weft.transform.loops.divergent_loops import BranchDivergence
 
 
 class Region(Struct, eq=False):
@@ -37,9 +38,12 @@ class Region(Struct, eq=False):
     may_copy: bool
 
 
-def guarded_regions(function: Function, branches: BranchDivergence) -> list[Region]:
-    """The regions of `function` that could get a gadget: entered by one edge, and left within their loop."""
-    return _Finder(function).run(branches)
+def guarded_regions(function: Function, is_divergent: Callable[[BasicBlock], bool]) -> list[Region]:
+    """The regions of `function` that could get a gadget: entered by one edge, and left within their loop.
+
+    `is_divergent` says of a block whether threads may leave it by different edges.
+    """
+    return _Finder(function).run(is_divergent)
 
 
 class _Finder:
@@ -50,13 +54,13 @@ class _Finder:
         self.dominators: DominatorTree = dominator_tree(cfg)
         self.post_dominators: DominatorTree = post_dominator_tree(cfg)
 
-    def run(self, branches: BranchDivergence) -> list[Region]:
+    def run(self, is_divergent: Callable[[BasicBlock], bool]) -> list[Region]:
         found: list[Region] = []
         for source, block in enumerate(self.view.blocks):
             targets = set(self.view.cfg.succs[source])
             if len(targets) < 2 or not self.dominators.reaches(source):
                 continue
-            if branches.is_divergent_branch(block):
+            if is_divergent(block):
                 regions = (self._region(source, target) for target in sorted(targets))
                 found += [r for r in regions if r is not None]
         return found
