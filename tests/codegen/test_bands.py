@@ -251,3 +251,19 @@ def test_runs_of_groups_make_whole_boxes():
     lowered, _ = lower(turn, (array, array), CompileOptions(), Timings())
     assert lowered.run_unit.rows > 1
     assert (lowered.run_unit.dimension, lowered.run_unit.across) == (0, 1)
+
+
+def test_kernels_of_which_no_box_of_rows_fits_keep_their_rows(monkeypatch) -> None:
+    """Of bytes in rows of 64 none does where boxes shorter than a register are not weighed."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    monkeypatch.setattr("weft.codegen.brush_choice._squares", lambda row: [])
+
+    @cuda.jit
+    def turned(a, b):
+        x, y = cuda.grid(2)
+        if y < b.shape[0] and x < b.shape[1]:
+            b[y, x] = a[x, y]
+
+    types = [typeof(np.zeros((9, 9), np.uint8))] * 2
+    remarks = turned.compile(tuple(types)).remarks
+    assert not any("in boxes of" in str(remark) for remark in remarks)

@@ -270,6 +270,18 @@ def test_freeze_gives_every_use_the_same_value() -> None:
     assert outcome.data.tolist() == [0]
 
 
+def test_what_is_frozen_keeps_its_value_when_it_is_frozen_again() -> None:
+    module = read_module("""
+define i32 @f() {
+  %p = freeze i32 poison
+  %a = add i32 %p, 5
+  %b = freeze i32 %a
+  %r = sub i32 %b, %p
+  ret i32 %r
+}""")
+    assert interp.run_function(module, "f", [], 1).data.tolist() == [5]
+
+
 @pytest.mark.parametrize(
     ("a", "b", "known"), [("i32 7", "i32 7", True), ("i32 7", "i32 8", False), ("i32 %p", "i32 0", False)]
 )

@@ -173,20 +173,22 @@ def _surcharge(brush: Brush, row: int, scattered: bool) -> float:
 def candidates(row: int, levels: int) -> tuple[list[Brush], list[Kind]]:
     """The brushes that are weighed: along the innermost loop alone, and others. A register has `row` elements."""
     if levels == MAX_DIMENSIONS:
-        alone, leading = [(1, 1, row), (1, 1, 2 * row)], [(4, 1, row), (1, 4, row)]
-        rows = [(2, 1, row), (2, 2, row), (2, 1, 2 * row), (1, 2, row)]
+        alone, leading = [(1, 1, row), (1, 1, 2 * row)], 2
+        rows = [(4, 1, row), (1, 4, row), (2, 1, row), (2, 2, row), (2, 1, 2 * row), (1, 2, row)]
     else:
-        alone, leading = [(1, row), (1, 2 * row)], [(4, row)]
-        rows = [(2, row), (8, row), (2, 2 * row), (4, 2 * row), (2, 4 * row), (1, 4 * row)]
-    columns = [(row, 1), (2 * row, 1)]
+        alone, leading = [(1, row), (1, 2 * row)], 1
+        rows = [(4, row), (2, row), (8, row), (2, 2 * row), (4, 2 * row), (2, 4 * row), (1, 4 * row)]
 
     def brushes(shapes: Iterable[tuple[int, ...]]) -> list[Brush]:
         whole = ((1,) * (levels - len(shape)) + shape for shape in shapes)
         return [Brush(e, tuple(reversed(range(levels)))) for e in whole if prod(e) <= MOST_LANES]
 
-    kinds = [Kind(brushes(leading), brushes(rows))]
-    kinds += [Kind(brushes(s[:1]), brushes(s[1:]), short=True) for s in (_squares(row), columns)]
-    return brushes(alone), kinds
+    def kind(shapes: Iterable[tuple[int, ...]], leading: int = 1, *, short: bool = False) -> Kind:
+        found = brushes(shapes)
+        return Kind(found[:leading], found[leading:], short)
+
+    columns = [(row, 1), (2 * row, 1)]
+    return brushes(alone), [kind(rows, leading), kind(_squares(row), short=True), kind(columns, short=True)]
 
 
 def _squares(row: int) -> list[tuple[int, int]]:

@@ -90,7 +90,7 @@ def _best_box(unit: KernelUnit, across: int) -> Bands | None:
                 del module.functions[made]
     alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
     best = _best(weighed)
-    if best.cycles > WORTHWHILE * alone:
+    if best is None or best.cycles > WORTHWHILE * alone:
         return None
     lanes = LaneSpace(best.brush.in_order, axes)
     first, second = (
@@ -101,9 +101,11 @@ def _best_box(unit: KernelUnit, across: int) -> Bands | None:
     return Bands(lanes, reason)
 
 
-def _best(weighed: Sequence[Weighed]) -> Weighed:
+def _best(weighed: Sequence[Weighed]) -> Weighed | None:
     """The best box of several rows: what is written or read across a high band fills more of each line of the cache."""
     boxes = [w for w in weighed if not is_of_one_loop(w.brush)]
+    if not boxes:
+        return None
     high = next((w for w in boxes if w.brush.extents[0] >= w.brush.extents[1]), boxes[0])
     return high if high.cycles <= HIGHER * boxes[0].cycles else boxes[0]
 

@@ -238,7 +238,7 @@ def decode_freeze(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def frozen(value: LaneValue) -> LaneValue:
-    """The value with zero where it was poison or undef.
+    """The value with zero where it was poison; what is undefined or frozen already stays as it is.
 
     Any other value would have done, which the flag `UNDEF` goes on to tell those who compare results.
     """
@@ -247,7 +247,7 @@ def frozen(value: LaneValue) -> LaneValue:
     if value.flags is None:
         return value
     arbitrary = value.flags != 0
-    data = np.where(arbitrary, np.zeros(1, value.data.dtype), value.data)
+    data = np.where(value.flags & POISON != 0, np.zeros(1, value.data.dtype), value.data)
     return Lanes(data, arbitrary * UNDEF if np.count_nonzero(arbitrary) else None)
 
 
