@@ -11,7 +11,7 @@ import pytest
 import weft
 from weft import cuda
 from weft.target.machine import TargetSpec
-from weft.target.newgvn import MOST_LOOPS
+from weft.target.newgvn import MOST_LOOPS, has_lost_stores
 from weft.target.passes import PassList, optimize
 
 NEWGVN = PassList("newgvn", ("newgvn",))
@@ -110,6 +110,13 @@ def test_stores_stay(type: str) -> None:
     assert (f"store {type} %t, ptr %b" in found) == (type in ("float", "i64", "ptr"))
 
 
+def test_stores_to_null_in_dead_blocks_do_not_count() -> None:
+    before = "{\n  store i64 %a, ptr %p, align 8\n  store i64 %b, ptr %q, align 8\n}"
+    dead = "\n  store i8 poison, ptr null, align 1"
+    assert has_lost_stores(before, before.replace("\n  store i64 %b, ptr %q, align 8", dead))
+    assert not has_lost_stores(before, before.replace("\n}", f"{dead}\n}}"))
+
+
 def test_unordered_stores_stay_unordered() -> None:
     text = SWAP.replace("T", "i32").replace("i32 %u, ptr %b", "atomic i32 %u, ptr %b unordered, align 4")
     found = optimize(text, NEWGVN, TargetSpec.host().machine)
@@ -119,10 +126,10 @@ def test_unordered_stores_stay_unordered() -> None:
 
 def swaps(x, a, o, n):
     for i in range(n):
-        for k in range(n):
-            a[k] = x[k]
+        for k in range(4):
+            a[k] = x[i + k]
         a[0], a[i] = a[i], a[0]
-        for k in range(n):
+        for k in range(4):
             o[i, k] = a[k]
 
 
@@ -130,16 +137,16 @@ def kernel_of_swaps(x, a, o, n):
     t = cuda.grid(1)
     if t < 3:
         for i in range(n):
-            for k in range(n):
-                a[t, k] = x[k]
+            for k in range(4):
+                a[t, k] = x[i + k]
             a[t, 0], a[t, i] = a[t, i], a[t, 0]
-            for k in range(n):
+            for k in range(4):
                 o[t, i, k] = a[t, k]
 
 
 @pytest.mark.parametrize("door", ["jit", "auto", "kernel"])
 def test_elements_change_places_behind_a_loop(door: str) -> None:
-    x, n = np.arange(1.0, 6.0), 5
+    x, n = np.arange(1.0, 9.0), 4
     a, wanted = np.zeros(n), np.zeros((n, n))
     swaps(x, a, wanted, n)
     if door == "kernel":

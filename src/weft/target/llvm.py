@@ -147,7 +147,7 @@ class ParsedModule:
             self.replace(unordered, machine)
             self._run_each(["newgvn"], machine)
             after = str(self)
-            if not has_lost_stores(before, after):
+            if not has_lost_stores(unordered, after):
                 self.replace(with_plain_stores(after), machine)
                 return
         self.replace(before, machine)
