@@ -134,6 +134,28 @@ done:
     assert "phi <64 x i8>" in write_module(module)
 
 
+def test_a_mask_that_arrives_by_two_ways_is_extended_on_each():
+    module = read_module("""
+define void @arrive(i1 %way, i1 %again, <64 x i8> %a, <64 x i8> %b, ptr %out) {
+entry:
+  %some = icmp ult <64 x i8> %a, %b
+  br i1 %way, label %one, label %other
+one:
+  br label %done
+other:
+  br i1 %again, label %last, label %done
+last:
+  br label %done
+done:
+  %mask = phi <64 x i1> [ %some, %one ], [ %some, %other ], [ zeroinitializer, %last ]
+  %kept = select <64 x i1> %mask, <64 x i8> %a, <64 x i8> %b
+  store <64 x i8> %kept, ptr %out, align 1
+  ret void
+}
+""")
+    assert widened(module, AVX2) == 1
+
+
 def test_mask_of_which_only_others_are_made_stays():
     """Nothing is blended by it where it would have to be unpacked."""
     module = read_module("""

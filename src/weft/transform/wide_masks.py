@@ -115,15 +115,22 @@ def _bits_of(type: Type) -> int:
 
 def _fill(phi: Instruction, wide: Instruction, found: dict[Instruction, Instruction]) -> None:
     """Give a φ of numbers what the one of masks gets."""
-    made: dict[Value, Value] = {}
+    carried: dict[Value, Value | None] = {}
+    extended: dict[tuple[Value, BasicBlock], Value] = {}
     for value, block in phi.incoming():
-        if value not in made:
-            made[value] = _widened(value, block, wide.type, found)
-        wide.add_incoming(made[value], block)
+        if value not in carried:
+            carried[value] = _carried(value, wide.type, found)
+        numbers = carried[value]
+        if numbers is None:
+            # Each block has its own, as it may be that none is on the way to all others.
+            if (value, block) not in extended:
+                extended[value, block] = Builder(before=block.terminator).cast("sext", value, wide.type)
+            numbers = extended[value, block]
+        wide.add_incoming(numbers, block)
 
 
-def _widened(value: Value, block: BasicBlock, type: Type, found: dict[Instruction, Instruction]) -> Value:
-    """The numbers of a mask that arrives from a block."""
+def _carried(value: Value, type: Type, found: dict[Instruction, Instruction]) -> Value | None:
+    """The numbers of a mask that are there already, or made of such where the mask is; None where there are none."""
     zero = ConstZero(type)
     if isinstance(value, Instruction):
         known = found.get(value)
@@ -137,7 +144,7 @@ def _widened(value: Value, block: BasicBlock, type: Type, found: dict[Instructio
             numbers = builder.select(builder.unary("freeze", _decided(value)), carried, zero)
             _ask_numbers(value, numbers)
             return numbers
-    return Builder(before=block.terminator).cast("sext", value, type)
+    return None
 
 
 def _decided(masked: Instruction) -> Value:
