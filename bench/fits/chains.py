@@ -209,6 +209,7 @@ PROGRAMS = (
         orbits,
         lambda: line(_reals(0.5, 3.9, 1 << 14), np.int32),
         lambda: line(np.sort(_reals(0.5, 3.9, 1 << 14)), np.int32),
+        tolerance=0.002,
     ),
     Program(
         means,
