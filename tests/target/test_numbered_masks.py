@@ -61,6 +61,11 @@ INNER = (
     + ONE.replace("%on", "%inner")
 )
 
+SHARED = (
+    "%some.on = icmp ne i32 %lanes, 0\n"
+    "  %goes = select i1 %some.on, <{n} x i1> %on, <{n} x i1> splat (i1 false)"
+)
+
 
 def program(lanes: int = 8, test: str = LESS, mask: str = ONE, bits: str = SHIFTED) -> Module:
     fill = {
@@ -123,8 +128,9 @@ def test_who_goes_is_an_and_of_numbers() -> None:
         (8, AVX2, ONE.replace("%on", "%test"), SHIFTED),
         (8, AVX2, ONE, WRITTEN),
         (8, AVX2, ONE, SHIFTED.replace("i32 1)", "i32 2)")),
+        (8, AVX2, SHARED, SHIFTED),
     ],
-    ids=["no-broadcasts", "two-registers", "others-go", "no-number", "computed-bits", "other-bits"],
+    ids=["no-broadcasts", "two-registers", "others-go", "no-number", "computed-bits", "other-bits", "shared"],
 )
 def test_other_masks_stay(lanes: int, isa: Isa, mask: str, bits: str) -> None:
     assert numbered(program(lanes, mask=mask, bits=bits), isa) == 0

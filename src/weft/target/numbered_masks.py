@@ -54,6 +54,7 @@ def _joins(value: Value) -> bool:
         and value.op == "select"
         and isinstance(value.type, VectorType)
         and value.type.element == I1
+        and value.operands[0].type == value.type
         and _is_zero(value.operands[2])
     )
 
