@@ -18,6 +18,7 @@ import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
 from weft.machine.targets import best_isa
+from weft.target.nested_extrema import without_nested_extrema
 from weft.target.newgvn import has_lost_stores, is_bounded, with_plain_stores, with_unordered_stores
 from weft.target.once import FORK_LOCKS
 
@@ -122,13 +123,18 @@ class ParsedModule:
         """Run passes one by one, each over the whole module, in the order given.
 
         Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``, which may take no
-        store away.
+        store away. To ``instcombine`` extrema are given without a nest (`weft.target.nested_extrema`).
         """
-        for run, group in itertools.groupby(names, key="newgvn".__eq__):
-            if not run:
-                self._run_each(group, machine)
-            elif is_bounded(self.ref):
-                self._run_newgvn(machine)
+        for name, group in itertools.groupby(
+            names, key=lambda n: n if n in ("newgvn", "instcombine") else ""
+        ):
+            if name == "newgvn":
+                if is_bounded(self.ref):
+                    self._run_newgvn(machine)
+                continue
+            if name == "instcombine" and (text := without_nested_extrema(str(self))) is not None:
+                self.replace(text, machine)
+            self._run_each(group, machine)
 
     def _run_each(self, names: Iterable[str], machine: TargetMachine) -> None:
         manager = binding.create_new_module_pass_manager()

@@ -16,7 +16,8 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
   load of two that only a φ uses; the source's accesses are all there only under `SROA_ONLY`. It
   canonicalizes address arithmetic: a sum in an index becomes two ``getelementptr``, a constant index one
   over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops no-wrap flags
-  as it proves them.
+  as it proves them. Extrema in extrema are made others before, as it is wrong about NaN
+  (`weft.target.nested_extrema`).
 - ``newgvn`` merges equal computations and redundant loads where one dominates the other. It does not merge
   convergent calls. Its insertion of new φs is switched off, functions with more than 64 loops do without it, and
   stores that it takes away stay, as it may be wrong about them (`weft.target.newgvn`).
