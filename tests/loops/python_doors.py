@@ -21,7 +21,7 @@ from weft.machine.host import chosen
 from weft.switches import OPTIONAL_PASSES
 
 LEVELS = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
-WIDTHS = (None, None, None, 4, 8, 16)
+WIDTHS = (None, None, None, 1, 1, 4, 8, 16)
 
 
 class Drawn(Protocol):
@@ -64,7 +64,9 @@ def compare(
     rng = random.Random(f"doors {program.seed}")
     text = program.text()
     made = functions(text, f"<python {program.seed}>")
-    doors = ["plain", "auto"] if program.in_order else ["prange", "auto", "kernel", "kernel", "plain"]
+    doors = (
+        ["plain", "auto"] if program.in_order else ["prange", "prange", "auto", "kernel", "kernel", "plain"]
+    )
     options: dict[str, Any] = {
         "width": rng.choice(WIDTHS),
         "boscc": rng.choice(("auto", "auto", "on", "off")),

@@ -1,4 +1,7 @@
-"""Random loops of Python do, through every door, what they do in plain Python (`generators.python_loops`)."""
+"""Random loops of Python do, through every door, what they do in plain Python (`generators.python_loops`).
+
+Without the mend of what NewGVN does to stores, or that of remainders of unsigned numbers, they differ within a hundred.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ pytest.importorskip("islpy", reason="dependences are tested with integer sets (e
 from generators.python_loops import SIZES, PythonLoop
 from loops.python_doors import compare
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 8)
+PROGRAMS = max(8, int(os.environ.get("WEFT_FUZZ") or 0))
 PARTS = 2
 
 
