@@ -31,12 +31,10 @@ class Inspectable:
     _specializations: Specializations[CompiledKernel]
     _terms: LaunchTerms
 
-    def compile(self, signature: Any) -> CompiledKernel:
-        """Compile for a signature."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def _require_as_many(self, types: Types, error: type[SignatureError]) -> None:
-        raise NotImplementedError
+        def compile(self, signature: Any) -> CompiledKernel: ...
+        def _require_as_many(self, types: Types, error: type[SignatureError]) -> None: ...
 
     @property
     def signatures(self) -> list[Types]:

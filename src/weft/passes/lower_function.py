@@ -15,20 +15,15 @@ from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import WRITABLE_ATTRIBUTE
-from weft.ir.writer import write_module
 from weft.jit_options import JitOptions
 from weft.options import Timings, checking
 from weft.passes.loops import LOOPS, JitUnit
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Stage, StageLog, log_of
-from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec
-from weft.target.masked_loops import with_masked_loops
-from weft.target.numbered_masks import number_masks
-from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE, Pipeline
-from weft.target.short_fills import with_short_fills
 from weft.target.vector_math import MathSymbol, of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -115,14 +110,10 @@ class StartedFunction(Struct):
         UnsupportedError, CompileError, VerifyError
             As `lower_function` does.
         """
-        unit, isa = self.unit, self.unit.isa
+        unit = self.unit
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
-            for function in unit.module.definitions():
-                number_masks(function, isa)
-            text = with_definitions(write_module(unit.module, plain=True), isa)
-            text = with_masked_loops(text, isa)
-            text = with_lone_loads(with_short_fills(text, isa), isa)
+            text = machine_text(unit.module, unit.isa)
         summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
         summaries += unit.called.values()
         made = {f.name for summary in summaries for f in summary.functions}

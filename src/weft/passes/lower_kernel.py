@@ -16,21 +16,16 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
-from weft.ir.writer import write_module
 from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Form, Runnable, Stage, StageLog, log_of
 from weft.runtime.launch_terms import LaunchTerms
-from weft.target.lone_loads import with_lone_loads
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
-from weft.target.masked_loops import with_masked_loops
-from weft.target.numbered_masks import number_masks
-from weft.target.own_math import with_definitions
 from weft.target.passes import FINAL, WHOLE, Pipeline
-from weft.target.short_fills import with_short_fills
 from weft.target.vector_math import MathSymbol, of_libraries
 
 
@@ -135,14 +130,10 @@ class StartedKernel(Struct):
         UnsupportedError, CompileError, VerifyError
             As `lower_kernel` does.
         """
-        unit, spec, log = self.unit, self.unit.spec, self.log
+        unit, log = self.unit, self.log
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
-            for function in unit.module.definitions():
-                number_masks(function, spec.isa)
-            text = with_definitions(write_module(unit.module, plain=True), spec.isa)
-            text = with_masked_loops(text, spec.isa)
-            text = with_lone_loads(with_short_fills(text, spec.isa), spec.isa)
+            text = machine_text(unit.module, unit.spec.isa)
         program = unit.done
         alone = unit.summary is None and unit.order.obstacle is None
         return LoweredKernel(

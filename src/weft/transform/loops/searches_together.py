@@ -117,8 +117,7 @@ class _Version:
     def _copy(self, source: BasicBlock, block: BasicBlock, values: ValueMap) -> None:
         for i in source.non_phis():
             if not i.is_terminator:
-                values[i] = self._copied(i, values)
-                block.append(values[i])  # type: ignore[arg-type]
+                values[i] = block.append(self._copied(i, values))
 
     @staticmethod
     def _copied(instruction: Instruction, values: ValueMap) -> Instruction:

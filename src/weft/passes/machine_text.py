@@ -1,0 +1,21 @@
+"""The text of a module behind the last program that the interpreter runs, as LLVM is given it, for every door."""
+
+from __future__ import annotations
+
+from weft.ir import Module
+from weft.ir.writer import write_module
+from weft.machine.targets import Isa
+from weft.target.lone_loads import with_lone_loads
+from weft.target.masked_loops import with_masked_loops
+from weft.target.numbered_masks import number_masks
+from weft.target.own_math import with_definitions
+from weft.target.short_fills import with_short_fills
+
+
+def machine_text(module: Module, isa: Isa) -> str:
+    """The module's text, with what the processor has no instruction for; masks may be numbers in the module then."""
+    for function in module.definitions():
+        number_masks(function, isa)
+    text = with_definitions(write_module(module, plain=True), isa)
+    text = with_masked_loops(text, isa)
+    return with_lone_loads(with_short_fills(text, isa), isa)
