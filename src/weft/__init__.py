@@ -31,7 +31,7 @@ _NAMES = {
     "profile": "weft.profiling",
     "prange": "weft.frontend.python.prange",
     "tiled": "weft.tiled_arrays",
-    "vectorize": "weft.loops.elementwise",
+    "vectorize": "weft.loops.vectorize",
     "vectorize_ir": "weft.loops.llvm_ir",
 }
 

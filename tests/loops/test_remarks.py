@@ -94,7 +94,7 @@ def of_prange() -> Iterable[Remark]:
 
 def of_elements() -> Iterable[Remark]:
     elementwise(X)
-    return [remark for made in elementwise._loops.values() for remark in made.remarks]
+    return elementwise.remarks
 
 
 def of_kernel() -> Iterable[Remark]:

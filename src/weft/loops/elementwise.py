@@ -1,9 +1,9 @@
-"""The decorator ``weft.vectorize``: a function of numbers becomes one of arrays, with the manners of a NumPy ufunc."""
+"""Elementwise functions: what ``weft.vectorize`` makes of a function of numbers, with the manners of a NumPy ufunc."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +23,11 @@ from weft.frontend.python.types import (
     boolean,
     tuple_type,
 )
-from weft.frontend.python.wording import described
-from weft.jit_options import JitOptions, jit_options
+from weft.jit_options import JitOptions
 from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
 from weft.loops.element_types import ElementTypes, number_type
+from weft.loops.elementwise_walks import ElementwiseWalks
 from weft.loops.jit import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array
 from weft.loops.ufunc_methods import UfuncMethods
@@ -43,96 +43,14 @@ from weft.runtime.elementwise_calls import (
     elementwise_record,
     kinds_of,
 )
-from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
 if TYPE_CHECKING:
     from weft.report.report import Report
-
-SHORT_ROW = 64
-"""Rows of fewer elements are not worth a loop of their own."""
 
 _PLAIN = frozenset({int, float, complex, bool, list, tuple, *np.sctypeDict.values()})
 _LAYOUTS = {DENSE: "C", STRIDED: "A"}
 _UNKNOWN: Any = object()
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K"}
-
-
-@located
-def vectorize(
-    signatures: Any = None,
-    *,
-    fastmath: bool | Set[str] = False,
-    width: int | None = None,
-    boscc: str = "auto",
-    debug: bool = False,
-    uniform_values: bool = True,
-    uniform_control: bool = True,
-    scalar_counters: bool = True,
-    scalar_replacement: str = DEFAULT_REPLACEMENT,
-    without: Sequence[str] = (),
-    identity: Any = None,
-    **options: Any,
-) -> Any:
-    """Make an elementwise function; used as ``@weft.vectorize``, or with a list of signatures.
-
-    Parameters
-    ----------
-    signatures
-        The function, or signatures such as ``"float32(float32, float32)"``: arguments are converted, where that is
-        safe, to those of the first that takes them. Without signatures the function is compiled for the types of
-        its arguments as they come.
-    fastmath
-        Whether floating-point operations may be contracted and reassociated and assume finite values.
-    width
-        Elements at a time, a power of two; weft chooses by default.
-    boscc
-        Branches around code that no element of a lane group takes, as for `weft.jit`.
-    debug
-        Check as the code runs, as for `weft.jit`.
-    uniform_values, uniform_control, scalar_counters
-        Set to false, parts of vectorization are left out, to see what each is worth (`weft.switches.Switches`).
-    scalar_replacement
-        Loads replaced by values that are known, within and across iterations: ``"off"``, ``"srqp"``, ``"esrqp"``,
-        ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md has the default).
-    without
-        Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
-    identity
-        What ``function.reduce`` gives for no elements.
-    **options
-        Options of numba's that have no effect here (``target``, ``cache``, ``nopython``).
-
-    Returns
-    -------
-    VectorizedFunction
-
-    Raises
-    ------
-    SignatureError
-        An option is unknown, or a signature is none.
-    PassError
-        There is no optional pass of a name in `without`.
-    """
-    unknown = sorted(set(options) - {"target", "cache", "nopython"})
-    if unknown:
-        raise SignatureError(
-            f"weft.vectorize has no option {', '.join(unknown)}",
-            hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
-        )
-    chosen_switches = switches(uniform_values, uniform_control, scalar_counters, scalar_replacement, without)
-    chosen = jit_options(fastmath, width, boscc, debug=debug, switches=chosen_switches)
-    if isinstance(signatures, FunctionType):
-        return VectorizedFunction(signatures, (), chosen, identity)
-    given = [] if signatures is None else signatures if isinstance(signatures, list) else [signatures]
-
-    @located
-    def decorate(function: Any) -> VectorizedFunction:
-        if not isinstance(function, FunctionType):
-            raise SignatureError(
-                f"{described(function)} is no Python function", hint="decorate a function written with def"
-            )
-        return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen, identity)
-
-    return decorate
 
 
 def _is_usual(value: Any) -> bool:
@@ -177,7 +95,7 @@ class VectorizedFunction(UfuncMethods, Portable):
         self._wanted: dict[tuple[Any, ...], list[np.dtype[Any]]] = {}
         self._machine_lines: dict[tuple[Scalar, ...], Lines] = {}
         self._by_line: dict[int, CompiledFunction] = {}
-        self._loops: dict[Callable[..., FunctionType], JitFunction] = {}
+        self._walks = ElementwiseWalks(function, self.nin, options)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Apply the function to each element of the arguments, broadcast together.
@@ -312,7 +230,7 @@ class VectorizedFunction(UfuncMethods, Portable):
         if masked:
             types.append(array_type(boolean, 1, _LAYOUTS[kinds[-2]], readonly=True))
         types.append(array_type(number_type(record.result), 1, _LAYOUTS[kinds[-1]]))
-        made = self._loop(loops.along_line_where if masked else loops.along_line).compile(tuple(types))
+        made = self._walks.loop(loops.along_line_where if masked else loops.along_line).compile(tuple(types))
         entry = made.plain_entry()
         if entry is None:
             record.lines.refuse(pattern)
@@ -356,12 +274,12 @@ class VectorizedFunction(UfuncMethods, Portable):
             raise ArgumentError(f"{self.name} takes {self.nin} arguments, and got {len(args)}")
         operands, types = self._types.converted(args)
         result = self._types.result(types) if dtype is None else np.dtype(dtype)
-        return self._apply(operands, result, out, where, casting, order)
+        return self._walks.apply(operands, result, out, where, casting, order)
 
     @property
     def remarks(self) -> list[Remark]:
         """What was decided about the loops that apply it, as far as they are compiled."""
-        return [remark for loop in self._loops.values() for remark in loop.remarks]
+        return [remark for loop in self._walks.compiled for remark in loop.remarks]
 
     @located
     def report(self, signature: Any = None) -> Report:
@@ -411,81 +329,8 @@ class VectorizedFunction(UfuncMethods, Portable):
         """
         return number_type(self._types.result(types))
 
-    def _apply(
-        self,
-        operands: list[Any],
-        result: np.dtype[Any],
-        out: np.ndarray[Any, Any] | None,
-        where: Any,
-        casting: Any,
-        order: Any,
-    ) -> Any:
-        inputs = operands if where is True else [*operands, np.asarray(where, dtype=bool)]
-        if out is None or out.dtype == result:
-            return self._run(inputs, result, out, order)
-        if not np.can_cast(result, out.dtype, casting):
-            raise ArgumentError(
-                f"{self.name} gives {result}, which {casting} does not convert to {out.dtype}"
-            )
-        converted = out.astype(result)
-        out[...] = self._run(inputs, result, converted, order)
-        return out
-
-    def _run(
-        self, inputs: list[Any], result: np.dtype[Any], out: np.ndarray[Any, Any] | None, order: Any
-    ) -> Any:
-        """Compute into `out`, or into a new array; inputs that it overlaps are copied."""
-        masked = len(inputs) > self.nin
-        flags = [["readonly"] for _ in inputs]
-        flags.append(["writeonly", "allocate"] if out is None else ["readwrite" if masked else "writeonly"])
-        flags[-1].append("no_broadcast")
-        try:
-            walk = np.nditer(
-                [*inputs, out],
-                flags=["external_loop", "zerosize_ok", "copy_if_overlap"],
-                op_flags=flags,  # type: ignore[arg-type]
-                op_dtypes=[*(a.dtype for a in inputs), result],
-                order=order,
-            )
-        except ValueError as error:
-            raise ArgumentError(f"{self.name}: {error}") from None
-        with walk:
-            self._walk(walk.itviews, masked)
-            made = walk.operands[-1]
-        if out is not None:
-            return out
-        return made[()] if made.ndim == 0 else made
-
-    def _walk(self, views: Sequence[np.ndarray[Any, Any]], masked: bool) -> None:
-        """Run the loop for views of one shape, in which NumPy has joined the dimensions that it can."""
-        out = views[-1]
-        if out.ndim > 2:
-            for k in range(out.shape[0]):
-                self._walk([v[k] for v in views], masked)
-            return
-        if out.size == 0:
-            return
-        if out.ndim == 0:
-            self._walk([v.reshape(1) for v in views], masked)
-            return
-        # What is the same everywhere is loaded once, as a number.
-        inputs = tuple(v.flat[0] if not any(v.strides) or v.size == 1 else v for v in views[: self.nin])
-        if out.ndim == 1:
-            loop = self._loop(loops.along_line_where if masked else loops.along_line)
-        elif out.shape[-1] >= SHORT_ROW:
-            loop = self._loop(loops.by_rows_where if masked else loops.by_rows)
-        else:
-            loop = self._loop(loops.by_points_where if masked else loops.by_points)
-        if masked:
-            loop(inputs, views[self.nin], out)
-        else:
-            loop(inputs, out)
-
     def _loop(self, make: Callable[[Any], FunctionType]) -> JitFunction:
-        known = self._loops.get(make)
-        if known is None:
-            known = self._loops[make] = JitFunction(make(self.py_func), self.options)
-        return known
+        return self._walks.loop(make)
 
     def _options(self) -> tuple[Any, ...]:
         return self.signatures, self.options, self.identity

@@ -2,14 +2,7 @@
 
 For two accesses of the same object, one of them a write, in iterations t and t + d with d ≥ 1, the distance D of
 their addresses is an expression; they are independent if D never lies in (-size_b, size_a). All that may differ
-between the two iterations has two symbols. Four tests decide, each of which proves independence or says nothing:
-
-1. By the greatest common divisor: D is a constant modulo what divides all its coefficients.
-2. The range test (Blume and Eigenmann), which the thesis names in §4.1: D is at least size_a, or at most -size_b,
-   by the signs of its coefficients and the bounds of what is in it. Symbolic coefficients are no obstacle.
-3. The test of rows: where D is ``S·Q + R`` with a symbolic S that R cannot reach, the accesses meet in one row only.
-4. By integer sets: no integers fulfil the facts of both accesses, and D in between. Exact where all is affine; it
-   contains Banerjee's test. Without islpy there is none, and the others decide.
+between the two iterations has two symbols. The tests of `distance_tests` decide.
 
 If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
 distance is that d which integer sets leave. Where rows have a size, a symbol or a number (``a[i][j]`` of ``double
@@ -29,17 +22,16 @@ from math import gcd
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.distance_tests import DistanceTests, are_apart_modulo
 from weft.analysis.sequential.invariants import is_apart
 from weft.analysis.sequential.orders import Order
+from weft.analysis.sequential.rows import row_pitches, row_sizes, within_row
 from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
-from weft.analysis.symbolic.integer_sets import has_isl, is_empty, solutions
+from weft.analysis.symbolic.integer_sets import has_isl, is_empty
 from weft.ir import Instruction, Value
-
-MAX_ROWS = 3
-"""Dimensions of an array that a linear index is taken apart into, but for the last."""
 
 MAX_FOUND = 16
 """So many dependences are named; then a loop is sequential, whatever else there is."""
@@ -116,7 +108,7 @@ class DependenceTest:
 
     __slots__ = (
         "_accesses", "_answers", "_direction", "_distance", "_facts", "_known", "_loop", "_moved", "_order", "_primed",
-        "_within",
+        "_tests", "_within",
     )  # fmt: skip
 
     def __init__(
@@ -133,6 +125,7 @@ class DependenceTest:
         self._within = within
         self._order = order
         self._distance = Symbol("d", loop.iteration.rank, loop, low=1 if order is None else 0)
+        self._tests = DistanceTests(loop, self._distance)
         self._primed: dict[Symbol, Symbol] = {}
         self._facts: dict[object, Facts] = {}
         self._moved: dict[tuple[Expression, ...], tuple[Expression, ...]] = {}
@@ -182,9 +175,9 @@ class DependenceTest:
         meetings = [(first, second, *self._meets(first, second)) for first, second in orders]
         if not any(m[2] for m in meetings):
             return []
-        factors = self._factors(write, other)
+        factors = row_sizes(write, other)
         signs = tuple(f for f in factors if not write.facts.is_positive(as_expression(f)))
-        for row in (None, *factors, *self._pitches(write, other)):
+        for row in (None, *factors, *row_pitches(write, other)):
             assumed = self._assumed(write, other, signs, row)
             if (
                 assumed
@@ -204,41 +197,6 @@ class DependenceTest:
                 found.append(Dependence(first, second, distance, same))
         return found
 
-    def _factors(self, write: Access, other: Access) -> tuple[Symbol, ...]:
-        """Parameters that are factors of what changes from iteration to iteration: sizes of rows."""
-        factors: dict[Symbol, None] = {}
-        for access in (write, other):
-            for monomial in access.offset.terms:
-                if len(monomial) > 1 and any(isinstance(a, Symbol) and a.loop is not None for a in monomial):
-                    for atom in monomial:
-                        if isinstance(atom, Symbol) and atom.loop is None and not atom.is_pointer:
-                            factors[atom] = None
-        return tuple(factors)
-
-    def _pitches(self, write: Access, other: Access) -> tuple[int, ...]:
-        """Numbers that are sizes of rows: what the counters of outer dimensions are multiplied with, greatest first.
-
-        Of counters that begin at other ones, these are multiplied with more: the differences follow.
-        """
-        factors: set[int] = set()
-        differences: set[int] = set()
-        for access in (write, other):
-            varying = {
-                m: c for m, c in access.offset.terms.items() if any(s.loop is not None for s in _symbols(m))
-            }
-            if any(len(m) > 1 or not all(isinstance(a, Symbol) for a in m) for m in varying):
-                continue
-            own = {abs(c) for c in varying.values()}
-            if len(own) == 1 and not any(abs(c) <= (access.size.constant or 1) for c in own):
-                # The column is the same in all rows.
-                factors |= own
-            elif len(own) > 1:
-                # The least one is that of elements, or of rows, too, where elements are reached by several counters.
-                factors |= own - {min(own)} if access.size.constant == min(own) else own
-            differences |= {a - b for a in own for b in own if a > b}
-        ordered = [sorted(f, reverse=True)[:MAX_ROWS] for f in (factors, differences - factors)]
-        return (*ordered[0], *ordered[1])
-
     def _assumed(
         self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | int | None
     ) -> list[Assumption]:
@@ -250,7 +208,7 @@ class DependenceTest:
         if row is None:
             return found
         for access in (write, other):
-            for inequality in self._within_row(access, row):
+            for inequality in within_row(access, row):
                 least = bound_of(inequality, lambda s: s.loop is not None, access.facts, upper=False)
                 if least is None or (least.constant is not None and least.offset < 0):
                     return []
@@ -270,22 +228,6 @@ class DependenceTest:
         if not is_empty([*facts, many]):
             facts.append(many)
         return not is_empty([*facts, *conditions])
-
-    def _within_row(self, access: Access, row: Symbol | int) -> list[Expression]:
-        """That the part of an offset which has no factor `row` lies in one row."""
-        if isinstance(row, int):
-            # Of a greater coefficient, as of the constant, a part belongs to the nearest row.
-            terms = {
-                m: c if m and abs(c) < row else (c + row // 2) % row - row // 2
-                for m, c in access.offset.terms.items()
-            }
-            column = Expression(terms)
-            return [column, row - column - access.size]
-        parts = access.offset.coefficients(row)
-        if len(parts) != 2:
-            return []
-        stride = as_expression(row) * gcd(parts[1].content(), parts[1].offset)
-        return [parts[0], stride - parts[0] - access.size]
 
     def _may_be_same(self, a: Symbol, b: Symbol) -> bool:
         """Whether different symbols may stand for the same object, as loaded pointers of different iterations do."""
@@ -341,8 +283,8 @@ class DependenceTest:
             assumed += turned
             assumed += [*self._within, *map(self._later, self._within)]
             if row is not None:
-                assumed += self._within_row(first, row)
-                assumed += [self._later(e) for e in self._within_row(second, row)]
+                assumed += within_row(first, row)
+                assumed += [self._later(e) for e in within_row(second, row)]
             known = self._known[key] = self._answer(first, second, (distance, size, later_size), assumed)
         return known
 
@@ -382,18 +324,12 @@ class DependenceTest:
         later_size: Expression,
         known: list[Expression],
     ) -> tuple[bool, int | None]:
-        if size.constant is not None and later_size.constant is not None:
-            divisor = distance.content()
-            if not divisor and not -later_size.constant < distance.offset < size.constant:
-                return False, None
-            if divisor and not self._meets_modulo(
-                distance.offset, divisor, size.constant, later_size.constant
-            ):
-                return False, None
+        if are_apart_modulo(distance, size, later_size):
+            return False, None
         facts = self._facts_of(first, second)
         if known:
             facts = facts.also(known)
-        return self._apart(facts, distance, size, later_size, MAX_ROWS)
+        return self._tests.meet(facts, distance, size, later_size)
 
     def _facts_of(self, first: Access, second: Access) -> Facts:
         """What holds when both happen; many accesses share it, and what was found to follow from it."""
@@ -401,82 +337,6 @@ class DependenceTest:
         if key not in self._facts:
             self._facts[key] = Facts((*key[0], *self._later_facts(second)))
         return self._facts[key]
-
-    def _apart(
-        self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int
-    ) -> tuple[bool, int | None]:
-        """Whether the distance may lie between ``-later_size`` and `size`; the number of iterations if it is one."""
-        system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
-        may_meet, least, most = True, None, None
-        if has_isl():
-            may_meet, least, most = solutions(self._concerned(system, distance), self._distance)
-        if may_meet and not (has_isl() and _is_affine(distance)):
-            # Integer sets know nothing of products.
-            known = facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size)
-            may_meet = not known
-        if may_meet and rows and self._in_different_rows(facts, distance, size, later_size, rows):
-            return False, None
-        return may_meet, least if least == most else None
-
-    def _in_different_rows(
-        self, facts: Facts, distance: Expression, size: Expression, later_size: Expression, rows: int
-    ) -> bool:
-        """Whether the accesses are apart by the test of rows.
-
-        If ``D = S·Q + R`` with ``R <= S - later_size`` and ``-R <= S - size``, the accesses can only meet in the same
-        row, with Q = 0, where D is R.
-        """
-        for symbol in sorted(distance.symbols(), key=lambda s: s.rank):
-            if self._loop.contains(symbol.loop) or symbol.is_pointer:
-                continue
-            parts = distance.coefficients(symbol)
-            if len(parts) < 2 or (len(parts) == 2 and parts[1].constant is not None):
-                continue
-            # (D - R) / S, of which S may be a factor again.
-            row, power = as_expression(0), as_expression(1)
-            for part in parts[1:]:
-                row = row + part * power
-                power = power * as_expression(symbol)
-            number = gcd(row.content(), row.offset)
-            row = Expression({m: c // number for m, c in row.terms.items()})
-            stride = as_expression(symbol) * number
-            if not (
-                facts.is_nonnegative(stride - parts[0] - later_size)
-                and facts.is_nonnegative(stride + parts[0] - size)
-            ):
-                continue
-            one = as_expression(1)
-            if not self._apart(facts, row, one, one, rows - 1)[0]:
-                return True
-            same = facts.also((row, -row))
-            if not self._apart(same, parts[0], size, later_size, rows - 1)[0]:
-                return True
-        return False
-
-    def _concerned(self, system: list[Expression], distance: Expression) -> list[Expression]:
-        """The inequalities that say something of the symbols in the distance, or of symbols in those."""
-        known = distance.symbols() | {self._distance}
-        left, kept = system, []
-        growing = True
-        while growing:
-            growing = False
-            rest: list[Expression] = []
-            for inequality in left:
-                symbols = inequality.symbols()
-                if symbols & known:
-                    kept.append(inequality)
-                    growing |= not symbols <= known
-                    known |= symbols
-                else:
-                    rest.append(inequality)
-            left = rest
-        return kept
-
-    @staticmethod
-    def _meets_modulo(offset: int, divisor: int, size: int, later_size: int) -> bool:
-        """Whether ``offset + divisor·x`` lies between ``-later_size`` and `size` for some x."""
-        least = offset % divisor
-        return least < size or least - divisor > -later_size
 
     def _later(self, value: Expression) -> Expression:
         """An expression in the later iteration."""
@@ -493,17 +353,6 @@ class DependenceTest:
                 f"{atom.name}'", atom.rank, atom.loop, atom.low, atom.high, atom.is_pointer, atom.origin
             )
         return as_expression(primed)
-
-
-def _symbols(monomial: tuple[Atom, ...]) -> set[Symbol]:
-    return {s for atom in monomial for s in as_expression(atom).symbols()}
-
-
-def _is_affine(value: Expression) -> bool:
-    """Whether integer sets describe all of an expression."""
-    return all(
-        not monomial or (len(monomial) == 1 and isinstance(monomial[0], Symbol)) for monomial in value.terms
-    )
 
 
 def as_condition(value: Expression) -> str:
