@@ -36,6 +36,7 @@ OPTIONAL_PASSES = {
         *("meeting stores", "narrow φs", "narrowing"),
         *(
             "row copies",
+            "rows in turn",
             "scalar replacement",
             "shared loads",
             "shared stacks",

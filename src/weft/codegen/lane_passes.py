@@ -46,6 +46,7 @@ from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chai
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
 from weft.transform.numbers.shared_comparisons import compare_shared
+from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
 
@@ -97,6 +98,13 @@ def _narrow_phis(unit: LaneUnit) -> bool:
 
 def _merge_meeting_stores(unit: LaneUnit) -> bool:
     return merge_meeting_stores(unit.function) > 0
+
+
+def _store_row_by_row(unit: LaneUnit) -> bool:
+    if not store_row_by_row(unit.function):
+        return False
+    unit.forget()
+    return True
 
 
 def _clear_obstacles(unit: LaneUnit) -> bool:
@@ -311,6 +319,12 @@ MEETING_STORES: Pass[LaneUnit] = Pass(
     _merge_meeting_stores,
     optional=True,
 )
+ROWS_IN_TURN: Pass[LaneUnit] = Pass(
+    "rows in turn",
+    "stores that go to several rows by turns go row by row where rows are far enough apart",
+    _store_row_by_row,
+    optional=True,
+)
 OBSTACLES: Pass[LaneUnit] = Pass(
     "obstacles",
     "edges to what is never reached are no control flow, loops have one entry, vectors are replaced by scalars",
@@ -466,7 +480,7 @@ def narrowing_passes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:
     return () if NARROWING.name in left_out else (GUESSED_RANGES, NARROWING)
 
 
-BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, OBSTACLES)
+BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, ROWS_IN_TURN, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 LINEAR_LANES = (

@@ -29,6 +29,7 @@ from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_comparisons import widen_comparisons
+from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.stack_addresses import sink_stack_addresses
 from weft.transform.wide_masks import widen_masks
 
@@ -110,6 +111,10 @@ def _narrow_phis(unit: ScalarUnit) -> bool:
 
 def _merge_meeting_stores(unit: ScalarUnit) -> bool:
     return sum(map(merge_meeting_stores, unit.module.definitions())) > 0
+
+
+def _store_row_by_row(unit: ScalarUnit) -> bool:
+    return sum(map(store_row_by_row, unit.module.definitions())) > 0
 
 
 def _widen_comparisons(unit: ScalarUnit) -> bool:
@@ -194,6 +199,13 @@ MEETING_STORES: Pass[ScalarUnit] = Pass(
     "meeting stores",
     "ways that meet do not end with stores to one place",
     _merge_meeting_stores,
+    requires=(PLAIN,),
+    optional=True,
+)
+ROWS_IN_TURN: Pass[ScalarUnit] = Pass(
+    "rows in turn",
+    "stores that go to several rows by turns go row by row where rows are far enough apart",
+    _store_row_by_row,
     requires=(PLAIN,),
     optional=True,
 )

@@ -1,8 +1,8 @@
 """Short rows, of which each thread has its own: ``for d in range(K): ... points[i, d]``, or ``q[i, 0], q[i, 1]``.
 
-Side by side the rows of neighbouring threads fill memory, but one iteration of all threads looks at every K-th element:
-a gather. Once all iterations of a thread are straight code, what they load of a row are neighbours, and where an outer
-loop repeats it the row is loaded once. That takes a K that is known and small. Where it is a parameter of the function,
+Side by side the rows of neighbouring threads fill memory, but one iteration of all threads looks at every K-th element,
+or stores there: a gather, or a scatter. Once all iterations of a thread are straight code, what they access in a row are
+neighbours, and where an outer loop repeats it the row is loaded once. That takes a K that is known and small. Where it is a parameter of the function,
 a launch knows it: `RowLoop.numbers` says which parameters code may be specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
@@ -111,7 +111,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
         for i in block.instructions:
             if is_convergent(i):
                 return None
-            if i.op != "load" or not i.is_plain_access:
+            if not i.is_plain_access:
                 continue
             parts = [part for index in locate(i.pointer, layout).terms for part in _parts(index)]
             rows = [part for part in parts if part is not loop.counter.phi]
