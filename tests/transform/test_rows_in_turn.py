@@ -41,9 +41,7 @@ entry:
     return next(module.definitions())
 
 
-def what_is_left(
-    function: Function, length: int, bits: str = "i64", thread: int = 3
-) -> list[int]:
+def what_is_left(function: Function, length: int, bits: str = "i64", thread: int = 3) -> list[int]:
     """Memory behind a thread: two might store to the same place, in any order."""
     memory, out = Memory(), np.full(2 * MIDDLE, -1, np.int16)
     place = memory.map_array(out) + 2 * MIDDLE

@@ -1,9 +1,10 @@
 """Short rows, of which each thread has its own: ``for d in range(K): ... points[i, d]``, or ``q[i, 0], q[i, 1]``.
 
 Side by side the rows of neighbouring threads fill memory, but one iteration of all threads looks at every K-th element,
-or stores there: a gather, or a scatter. Once all iterations of a thread are straight code, what they access in a row are
-neighbours, and where an outer loop repeats it the row is loaded once. That takes a K that is known and small. Where it is a parameter of the function,
-a launch knows it: `RowLoop.numbers` says which parameters code may be specialized for.
+or stores there: a gather, or a scatter. Once all iterations of a thread are straight code, what they access in a row
+are neighbours, and where an outer loop repeats it the row is loaded once. That takes a K that is known and small.
+Where it is a parameter of the function, a launch knows it: `RowLoop.numbers` says which parameters code may be
+specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
 thread by itself. A row of which several elements are read one by one is one of its array's extent: where that is known
