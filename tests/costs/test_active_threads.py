@@ -75,6 +75,44 @@ def test_that_none_of_a_few_threads_goes_on_is_likelier(isa: Isa) -> None:
     assert chances.all < constants.together * alike + (1 - constants.together) * alike**4
 
 
+BOUNDED = """
+define void @k(ptr %p, i64 %tid.x, i64 %n) "weft.kernel" {{
+A:
+  %above = icmp ne i64 %tid.x, 0
+  %below = icmp slt i64 %tid.x, %n
+  %first = icmp eq i64 %tid.x, 0
+  %beyond = icmp sge i64 %tid.x, %n
+  {condition}
+  br i1 %c, label %B, label %D
+B:
+  %at = getelementptr i32, ptr %p, i64 %tid.x
+  store i32 1, ptr %at
+  br label %D
+D:
+  ret void
+}}
+"""
+BOTH, EITHER = "%c = select i1 {}, i1 {}, i1 false", "%c = select i1 {}, i1 true, i1 {}"
+
+
+@pytest.mark.parametrize(
+    ("condition", "passes"),
+    [
+        (BOTH.format("%above", "%below"), True),
+        (BOTH.format("%first", "%below"), False),
+        (EITHER.format("%first", "%beyond"), False),
+        (BOTH.format("%first", "%above"), False),
+    ],
+    ids=["inside", "first", "outside", "first-but-not-first"],
+)
+def test_bounds_are_told_from_what_one_thread_does(condition: str, passes: bool) -> None:
+    """A number that is known not to be negative is compared with 0 for being another one."""
+    divergence, blocks = analysed(BOUNDED.format(condition=condition))
+    chances = RegionCosts.of(divergence, 16, AVX2).chances(blocks["A"], blocks["B"])
+    assert (chances.all > 0.8 and chances.none < 0.1) == passes
+    assert (chances.none > 0.8 and chances.all < 0.1) != passes
+
+
 @pytest.mark.parametrize("isa", [AVX2, AVX512], ids=lambda isa: isa.name)
 def test_votes_are_worth_more_to_wider_lane_groups(isa: Isa) -> None:
     # All else is as many instructions for each thread at any of these widths.

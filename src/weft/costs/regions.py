@@ -20,7 +20,7 @@ from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.active_threads import active_shares
 from weft.costs.constants import Constants, constants_of
 from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost, table_cost
-from weft.ir import FALSE, Argument, BasicBlock, Instruction, Value
+from weft.ir import FALSE, TRUE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
@@ -248,6 +248,8 @@ class _Guard(Enum):
     """Most threads are within the bound, where the condition holds."""
     FALSE_INSIDE = "false inside"
     """Most threads are within the bound, where the condition does not hold."""
+    ONE = "one"
+    """At most one thread of a row is where the condition holds."""
 
 
 def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
@@ -256,24 +258,38 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
         return _Guard.LANE
     if not isinstance(condition, Instruction):
         return None
-    if condition.op == "select" and condition.operands[2] == FALSE:
-        parts = {_guard_of(v, divergence) for v in condition.operands[:2] if not divergence.is_uniform(v)}
-        if parts == {_Guard.TRUE_INSIDE, _Guard.FALSE_INSIDE}:
-            # Bounds on both sides: most threads are in between.
-            return _Guard.TRUE_INSIDE
-        return parts.pop() if len(parts) == 1 else None
+    if condition.op == "select" and (condition.operands[1] == TRUE or condition.operands[2] == FALSE):
+        return _guard_of_both(condition, divergence)
     if condition.op != "icmp":
         return None
     a, b = condition.operands
     if _is_lane(a) or _is_bit_of_lane(a):
         return _Guard.LANE
-    if condition.predicate in ("eq", "ne"):
-        return None
     shapes = [divergence.shape(a), divergence.shape(b)]
     if not all(s.is_strided for s in shapes) or shapes[0].is_uniform == shapes[1].is_uniform:
         return None
+    if condition.predicate in ("eq", "ne"):
+        # A number that cannot be negative is compared so with the bound 0.
+        return _Guard.ONE if condition.predicate == "eq" else _Guard.TRUE_INSIDE
     is_below = condition.predicate in ("slt", "sle", "ult", "ule")
     return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
+
+
+def _guard_of_both(condition: Instruction, divergence: Divergence) -> _Guard | None:
+    """What kind of guard two conditions are together, one of which may be uniform: ``a and b``, or ``a or b``."""
+    is_either = condition.operands[1] == TRUE
+    second = condition.operands[2 if is_either else 1]
+    both = (condition.operands[0], second)
+    parts = {_guard_of(v, divergence) for v in both if not divergence.is_uniform(v)}
+    bounds = {_Guard.TRUE_INSIDE, _Guard.FALSE_INSIDE}
+    if is_either and len(parts) > 1:
+        parts = {_Guard.FALSE_INSIDE if p is _Guard.ONE else p for p in parts}
+    elif _Guard.ONE in parts and parts <= {_Guard.ONE, *bounds}:
+        return _Guard.ONE
+    if parts == bounds:
+        # Bounds on both sides: most threads are in between.
+        return _Guard.FALSE_INSIDE if is_either else _Guard.TRUE_INSIDE
+    return parts.pop() if len(parts) == 1 else None
 
 
 def _is_lane(value: Value) -> bool:
