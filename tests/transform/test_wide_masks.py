@@ -94,6 +94,38 @@ def test_whether_a_lane_is_on_is_asked_of_the_numbers():
     assert "llvm.vector.reduce.or.v16i32" in text and "bitcast" not in text
 
 
+VOTE = """%some = icmp ugt <{n} x i{k}> %more, splat (i{k} 3)
+  %far = select <{n} x i1> %live, <{n} x i1> %some, <{n} x i1> zeroinitializer
+  %voted = bitcast <{n} x i1> %far to i{n}
+  %leave = icmp ne i{n} %voted, 0
+  br i1 %leave, label %done, label %rest
+rest:
+  """
+
+
+@pytest.mark.parametrize("votes_only", [True, False])
+def test_what_lanes_that_are_on_vote_is_asked_of_the_numbers(votes_only):
+    """Here of whether one has counted beyond 3, which they leave together for."""
+    text = COUNTED.replace("{next}", VOTE + NEXT)
+    for line in ("%live = phi", "%i = phi", "%kept = phi"):
+        head, rest = text.split(line, 1)
+        text = head + line + rest.replace("%loop ]", "%rest ]", 1)
+    text = text.replace(
+        "done:\n", "done:\n  %left = phi <{n} x i{k}> [ %keeps, %loop ], [ %keeps, %rest ]\n"
+    ).replace("store <{n} x i{k}> %keeps", "store <{n} x i{k}> %left")
+    if not votes_only:
+        # Lanes are blended by it, too.
+        text = text.replace(
+            "%leave = icmp", "%blended = zext <{n} x i1> %far to <{n} x i{k}>\n  %leave = icmp"
+        )
+    module = read_module(text.format(n=16, k=32))
+    verify(module)
+    wanted = what_is_left(module, 16, 32)
+    assert widened(module, AVX2) == 1
+    assert ("bitcast" not in write_module(module)) == votes_only
+    assert what_is_left(module, 16, 32) == wanted
+
+
 @pytest.mark.parametrize(
     ("lanes", "bits", "isa"),
     [(16, 32, AVX512), (32, 8, AVX2), (16, 16, AVX2), (32, 64, AVX2), (16, 64, SSE2)],

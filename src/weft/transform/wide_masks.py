@@ -176,12 +176,24 @@ def _use(phi: Instruction, wide: Instruction) -> None:
 
     for user in list(phi.instruction_users()):
         assert user.block is not None
+        _vote_by_numbers(phi, user, wide)
         if user.is_phi:
             for i, (value, block) in enumerate(list(user.incoming())):
                 if value is phi:
                     user.set_operand(i, sign(block))
         else:
             user.replace_operand(phi, sign(user.block))
+
+
+def _vote_by_numbers(mask: Instruction, masked: Instruction, wide: Value) -> None:
+    """Ask numbers, too, where nothing but a vote is to be had of a condition in the lanes that are on."""
+    if masked.op != "select" or masked.operands[0] is not mask or not _is_false(masked.operands[2]):
+        return
+    if masked.type != mask.type or not all(u.op == "bitcast" for u in masked.instruction_users()):
+        return
+    builder = Builder(before=masked)
+    numbers = builder.select(builder.unary("freeze", _decided(masked)), wide, ConstZero(wide.type))
+    _ask_numbers(masked, numbers)
 
 
 def _ask_numbers(mask: Instruction, numbers: Value) -> None:
