@@ -280,6 +280,51 @@ def swapped_in_own_rows(a, out):
             out[y, k] = v[k]
 
 
+def resized(a, out):
+    """Of the places that are looked up nothing is known before the nest: nor that adding 1 does not wrap around."""
+    along, down = a.shape[1] / out.shape[1], a.shape[0] / out.shape[0]
+    for y in prange(out.shape[0]):
+        top = int(down * y)
+        bottom = min(top + 1, a.shape[0] - 1)
+        for x in range(out.shape[1]):
+            left = int(along * x)
+            right = min(left + 1, a.shape[1] - 1)
+            out[y, x] = (
+                (a[top, left] >> 2) + (a[top, right] >> 2) + (a[bottom, left] >> 2) + (a[bottom, right] >> 2)
+            )
+
+
+def moved_in_place(a, out):
+    """Each element of the first row is updated at a place that is looked up, in the array that is read, too."""
+    for y in prange(out.shape[0]):
+        for x in range(out.shape[1] - 1):
+            place = int(0.5 * x)
+            out[y, x] = a[y, place + 1] + out[y, x + 1]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rows_that_look_up_places_in_arrays_that_are_only_read_are_in_lanes(level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    a = np.random.default_rng(6).integers(0, 255, (9, 50)).astype(np.uint8)
+    compiled = weft.jit(resized)
+    out, wanted = np.zeros((13, 77), np.uint8), np.zeros((13, 77), np.uint8)
+    compiled(a, out)
+    resized(a, wanted)
+    assert np.array_equal(out, wanted)
+    assert "and all cores share both loops" in " ".join(map(str, compiled.remarks))
+
+
+def test_what_is_looked_up_where_it_is_stored_runs_as_promised() -> None:
+    """Of one array, and of two that share rows, no iteration of the inner loop may run before another."""
+    start = np.random.default_rng(7).integers(0, 9, (6, 40)).astype(np.int64)
+    compiled = weft.jit(moved_in_place)
+    for shared in (True, False):
+        got, wanted = start.copy(), start.copy()
+        compiled(got if shared else start, got)
+        moved_in_place(wanted if shared else start, wanted)
+        assert np.array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_rows_with_branches_and_loads_elsewhere_are_in_lanes(level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)

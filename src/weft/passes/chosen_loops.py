@@ -21,6 +21,7 @@ from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
 from weft.analysis.sequential.scope import Assumption, LoopContext, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
+from weft.analysis.sequential.whole_reads import needed_assumptions
 from weft.ir import BasicBlock, Instruction
 from weft.passes.last_form import last_form
 from weft.passes.lock_step_form import is_worth_lanes, lock_step_form
@@ -228,10 +229,11 @@ class Search(Struct, frozen=True):
     def _tested(self, loop: LoopContext, verdict: LoopVerdict) -> Chosen | str:
         """The loop with those inside that are parallel under tests in front of it; why there are no such tests."""
         parameters = parameters_of(self.accesses, loop, verdict.private)
-        tests = run_time_tests(self.accesses, loop, verdict.assumptions, parameters)
+        needed = needed_assumptions(self.accesses, loop, verdict, loop)
+        tests = run_time_tests(self.accesses, loop, needed, parameters)
         if isinstance(tests, str):
             return tests
-        assumptions = dict.fromkeys(verdict.assumptions)
+        assumptions = dict.fromkeys(needed)
         inside: list[LoopContext] = []
         for other in self.scope.loops.values():
             if other is loop or not loop.contains(other) or (self._is_promised(other) and not self.promises):
@@ -239,7 +241,7 @@ class Search(Struct, frozen=True):
             found = loop_verdict(self.accesses, other)
             if self._why_in_order(other, found) is not None:
                 continue
-            more = dict.fromkeys((*assumptions, *found.assumptions))
+            more = dict.fromkeys((*assumptions, *needed_assumptions(self.accesses, other, found, loop)))
             both = run_time_tests(self.accesses, loop, more, parameters)
             if not isinstance(both, str):
                 tests, assumptions = both, more

@@ -17,11 +17,12 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from weft.analysis.memory.alias import locate
-from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.invariants import is_apart, root_of
 from weft.analysis.sequential.known_memory import size_of
 from weft.analysis.sequential.scope import Assumption, LoopContext, Obligation
 from weft.analysis.sequential.sections import Parameters, Section
+from weft.analysis.sequential.whole_reads import is_scattered
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts
@@ -208,16 +209,10 @@ def _bytes(tests: RunTimeTests, accesses: Accesses, loop: LoopContext, section: 
     found = None
     if section.low is not None and section.end is not None:
         found = Bytes(base + section.low, base + section.end)
-        if not any(_is_scattered(access, loop) for access in section.accesses):
+        if not any(is_scattered(access, loop) for access in section.accesses):
             return found
     size = size_of(accesses.reconstruction, loop, section.base, tests.nonnegative)
     return found if size is None else Bytes(base, base + size)
-
-
-def _is_scattered(access: Access, loop: LoopContext) -> bool:
-    """Whether an address depends on numbers in the loop of which a section may know no more than their type."""
-    inside = (s for s in access.offset.symbols() if s.loop is not None and loop.contains(s.loop))
-    return any(not isinstance(s.origin, LoopContext) for s in inside)
 
 
 def _stale_load(accesses: Accesses, loop: LoopContext) -> str | None:
