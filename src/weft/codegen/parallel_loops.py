@@ -50,12 +50,12 @@ from weft.codegen.width import (
 )
 from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, Function, Module, Value
+from weft.ir import Argument, Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
-from weft.ir.intrinsics import APART_ATTRIBUTE, LANES_ATTRIBUTE, lifetime_start
+from weft.ir.intrinsics import APART_ATTRIBUTE, ARRAYS_APART_ATTRIBUTE, LANES_ATTRIBUTE, lifetime_start
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
@@ -160,15 +160,21 @@ def strip_mine(
     *,
     narrows: bool = False,
     both_ways: bool = False,
+    arrays_apart: bool = False,
 ) -> StripMinedLoop:
     """Add the functions `name` and ``name.chunk`` that run a loop's iterations; the loop itself stays as it is.
 
     Without a `width` the cost model chooses one for `isa`; else there is a `reason` for it. With `narrows`, what is
     left over behind whole lane groups runs in groups of a register, where masks are dear. With `both_ways` there may be
-    code for iterations one by one beside it, and the plan says whether there should.
+    code for iterations one by one beside it, and the plan says whether there should. With `arrays_apart`, what the loop
+    stores by way of one parameter of its function is apart from all else that it accesses.
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
+    pointers = [v for v in outlined.captured if v.type.is_pointer]
+    if arrays_apart and all(isinstance(v, Argument) for v in pointers):
+        # A pointer that was derived from another one would be an argument beside it.
+        body.attributes = (*body.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
     fill_at_once(module, body)
     plan = plan_loop(module, body, width, isa, runner, reason, both_ways=both_ways)
     lanes, has_loops = plan.choice.width, bool(loop_forest(cfg_of(body).cfg).loops)

@@ -58,16 +58,18 @@ def strip_mine_nest(
     isa: Isa,
     runner: Runner,
     reason: str = "as asked for",
+    *,
+    arrays_apart: bool = False,
 ) -> StripMinedNest:
     """Add the functions that run the nest; the inner loop becomes a call, the outer one stays as it is.
 
-    `reason` is for the `width`.
+    `reason` is for the `width`; `arrays_apart` as for `strip_mine`.
     """
     function = outer.loop.header.function
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
     plan = nest.inner if nest.tiled else keep_for_few(module, nest.inner, width, isa)
-    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner, reason)
+    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner, reason, arrays_apart=arrays_apart)
     if tiling is None:
         run_in_place(module, inner)
     else:

@@ -37,6 +37,9 @@ IN_PLACE = "weft.loop.in_place"
 KEPT = "weft.loop.kept"
 """It is the outermost of a promised nest that another version of is proved: the version for when a test fails."""
 
+APART = "weft.loop.apart"
+"""What is stored in it is apart from all else that is accessed in it by way of other parameters of the function."""
+
 _UNROLL = "llvm.loop.unroll.count"
 
 _VECTORIZE = "llvm.loop.vectorize.enable"
@@ -59,7 +62,10 @@ def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False)
 
 
 def mark_version(back_edge: Instruction, what: str) -> None:
-    """Note, beside what is noted already, which version of its nest the loop with this back edge begins."""
+    """Note, beside what is noted already, which version of its nest the loop with this back edge begins.
+
+    Or that what is accessed in it is `APART`.
+    """
     _add(back_edge, MDTuple([MDString(what)]))
 
 

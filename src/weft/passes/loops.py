@@ -200,8 +200,9 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
             return made[0]
     if nest is None:
         mined = strip_mine(
-            module, plan, name, unit.width, isa, unit.runner, both_ways=_may_run_both_ways(unit, plan)
-        )
+            module, plan, name, unit.width, isa, unit.runner,
+            both_ways=_may_run_both_ways(unit, plan), arrays_apart=told.apart,
+        )  # fmt: skip
         mined.apart = _is_promised(found)
         alone = None
         if mined.plan.open_choice is not None:
@@ -211,7 +212,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     width, reason = unit.width, "as asked for"
     if width is None and unit.row is not None:
         width, reason = unit.row, "one register, as it waits for memory"
-    made = strip_mine_nest(module, plan, nest, name, width, isa, unit.runner, reason)
+    made = strip_mine_nest(module, plan, nest, name, width, isa, unit.runner, reason, arrays_apart=told.apart)
     made.inner.apart = _is_promised(found)
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")

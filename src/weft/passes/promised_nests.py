@@ -43,6 +43,12 @@ DEEP = 3
 """Loops of a nest in which adding up is worth boxes and tiles. With two it is a row's total: LLVM adds that up well."""
 
 
+PAIRED_BYTES = 4
+"""Of loads of which two are gathered together."""
+
+FEWEST_PAIRS = 4
+"""So many are worth a version of a loop that is tested for. Guess."""
+
 _STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
 """What is computed from counters and stays a number that steps."""
 
@@ -116,10 +122,14 @@ def _wanted(view: CFGView, layout: DataLayout) -> Iterator[BasicBlock]:
     """The headers of promised loops, in no other loop, whose nests are worth to be looked at."""
     for loop in loop_forest(view.cfg).loops:
         blocks = tuple(view.blocks[b] for b in loop.blocks)
-        if loop.parent is not None or not loop.children or len(loop.latches) != 1:
+        if loop.parent is not None or len(loop.latches) != 1:
             continue
         told = loop_promises(view.blocks[loop.latches[0]], blocks)
         if not told.parallel or told.proved or any(heap_call(i) for b in blocks for i in b.instructions):
+            continue
+        if not loop.children:
+            if _has_neighbours_across_stores(blocks, layout):
+                yield view.blocks[loop.header]
             continue
         if (
             _calls_mathematics(loop, view)
@@ -193,6 +203,32 @@ def _steps(value: Value, inside: set[BasicBlock]) -> bool:
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
     base = locate(access.pointer, layout).base
     return isinstance(base, Instruction) and base.op == "alloca"
+
+
+def _has_neighbours_across_stores(blocks: tuple[BasicBlock, ...], layout: DataLayout) -> bool:
+    """Whether neighbours are loaded at places that are looked up, with stores to other arrays between them.
+
+    They are gathered together where it is known that these are other arrays (`weft.codegen.widen.gather_pairs`).
+    """
+    inside = set(blocks)
+    for block in blocks:
+        loaded: dict[tuple[Value, frozenset[tuple[Value, int]]], dict[int, int]] = {}
+        stores, pairs = 0, 0
+        for access in block.instructions:
+            if access.op == "store":
+                stores += 1
+            if access.op != "load" or layout.size(access.accessed_type) != PAIRED_BYTES:
+                continue
+            if not _is_elsewhere(access, inside, layout):
+                continue
+            place = linear_location(access.pointer, layout)
+            row = loaded.setdefault((place.base, frozenset(place.terms.items())), {})
+            near = (row.get(place.offset + step) for step in (-PAIRED_BYTES, PAIRED_BYTES))
+            pairs += any(before is not None and before < stores for before in near)
+            row[place.offset] = stores
+        if pairs >= FEWEST_PAIRS:
+            return True
+    return False
 
 
 def _loops_of(outer: Loop) -> list[Loop]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
 from weft.ir.loop_metadata import (
+    APART,
     CLOSE,
     IN_GRAINS,
     IN_PLACE,
@@ -64,6 +65,8 @@ class LoopPromises(Struct, frozen=True):
         It is to run where it stands.
     kept
         Another version of its nest has been proved to be parallel; this one runs where a test of that fails.
+    apart
+        What is stored in it is apart from all else that is accessed in it by way of other parameters.
     """
 
     parallel: bool = False
@@ -79,6 +82,7 @@ class LoopPromises(Struct, frozen=True):
     close_rows: bool = False
     in_place: bool = False
     kept: bool = False
+    apart: bool = False
 
     @property
     def annotated(self) -> bool:
@@ -103,6 +107,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
         in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
         streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
         close_rows=CLOSE in properties, in_place=IN_PLACE in properties, kept=KEPT in properties,
+        apart=APART in properties,
     )  # fmt: skip
 
 
