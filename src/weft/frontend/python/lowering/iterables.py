@@ -14,12 +14,12 @@ from weft.frontend.python.lowering.arrays.memory import load_element
 from weft.frontend.python.lowering.arrays.points import Points
 from weft.frontend.python.lowering.arrays.reshaped import product_of
 from weft.frontend.python.lowering.arrays.views import view
-from weft.frontend.python.lowering.arrays.whole_arrays import range_length
 from weft.frontend.python.lowering.calls.enumerations import Member
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.checks import ZERO_STEP, check
 from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.lowering.ranges import Range, range_length
 from weft.frontend.python.prange import in_place, prange
 from weft.frontend.python.types import Array, Tuple, pyint
 from weft.ir.builder import const_int
@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-class Range:
-    """A range, as the compile-time object that ``range(...)`` evaluates to."""
-
-    __slots__ = ("in_place", "parallel", "start", "step", "stop")
-
-    def __init__(self, start: Typed, stop: Typed, step: Typed) -> None:
-        self.start = start
-        self.stop = stop
-        self.step = step
-        self.parallel = False
-        self.in_place = False
-
-
 class Zipped:
     """Several things to loop over in step: the result of ``zip`` or ``enumerate``."""
 
@@ -52,6 +39,9 @@ class Zipped:
     def __init__(self, sources: list[Typed], start: Typed | None = None) -> None:
         self.sources = sources
         self.start = start
+
+    def __repr__(self) -> str:
+        return "zip()" if self.start is None else "enumerate()"
 
 
 @call(range)
@@ -107,9 +97,7 @@ def _lower_reversed(low: Lowering, args: Arguments) -> Typed:
 
 def _reverse(low: Lowering, source: Range) -> Range:
     """The items of a range from the last one to the first."""
-    start, stop, step = (
-        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
-    )
+    start, stop, step = source.ends(low)
     forward = source.step.int_literal
     if forward is None:
         raise TypingError(
@@ -210,9 +198,7 @@ def _unravelled(low: Lowering, number: Typed, extents: list[Value]) -> list[Type
 
 def _items_of_range(low: Lowering, source: Range) -> tuple[Typed, Callable[[Typed], Typed]]:
     """The length of a range, and its item at an index."""
-    start, stop, step = (
-        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
-    )
+    start, stop, step = source.ends(low)
     length = Typed(pyint, (range_length(low, start, stop, step),), low=0)
     upwards = source.step.least is not None and source.step.least >= 1
     bound = source.start.low if upwards else None

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from weft.frontend.python.lowering.arrays.heap import LoopFrame, holding
 from weft.frontend.python.lowering.arrays.points import Points
-from weft.frontend.python.lowering.arrays.whole_arrays import for_each, range_length
+from weft.frontend.python.lowering.arrays.whole_arrays import for_each
 from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.context import statement
 from weft.frontend.python.lowering.facts import facts_for
-from weft.frontend.python.lowering.iterables import Range, constant_items, indexed, item_of_range, looped_over
-from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.lowering.iterables import constant_items, indexed, item_of_range, looped_over
 from weft.frontend.python.lowering.numbers.conditions import jump
+from weft.frontend.python.lowering.ranges import Range, range_length
 from weft.frontend.python.lowering.statements import assign
 from weft.frontend.python.scope import reads_of
 from weft.frontend.python.types import pyint
@@ -156,9 +156,7 @@ def _unrolled(low: Lowering, node: ast.For, items: tuple[Typed, ...]) -> None:
 
 def _counted(low: Lowering, node: ast.For, source: Range, item: Callable[[Typed], Typed]) -> None:
     """A loop with a hidden counter, whose item is assigned to the target at the head of the body."""
-    start, stop, step = (
-        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
-    )
+    start, stop, step = source.ends(low)
     upwards = source.step.least is not None and source.step.least >= 1
     downwards = source.step.int_literal is not None and source.step.int_literal < 0
     bound = source.start.low if upwards else None
@@ -213,9 +211,7 @@ def _counter_name(node: ast.For) -> str:
 
 def _numbered(low: Lowering, node: ast.For, source: Range) -> None:
     """A parallel loop whose step is a run-time value: its iterations are counted from 0."""
-    start, stop, step = (
-        to_int64(low, v, "an argument of range()") for v in (source.start, source.stop, source.step)
-    )
+    start, stop, step = source.ends(low)
     steps = range_length(low, start, stop, step)
     count = Range(literal(0), Typed(pyint, (steps,), low=0), literal(1))
     count.parallel = True

@@ -19,11 +19,12 @@ from weft.frontend.python.lowering.arrays.array_parts import (
 from weft.frontend.python.lowering.arrays.arrays import element_address, element_align
 from weft.frontend.python.lowering.arrays.heap import NO_POINTER, error_code
 from weft.frontend.python.lowering.arrays.memory import store_element
-from weft.frontend.python.lowering.arrays.whole_arrays import copy, fill, number, range_length
+from weft.frontend.python.lowering.arrays.whole_arrays import copy, fill, number
 from weft.frontend.python.lowering.attributes import size
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal
 from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.lowering.ranges import range_length
 from weft.frontend.python.lowering.threads.cuda_memory import MAX_LOCAL_BYTES, dtype_of
 from weft.frontend.python.types import (
     Array,

@@ -13,8 +13,7 @@ from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.types import Scalar, pyint
 from weft.ir.builder import const_int
-from weft.ir.constants import FALSE
-from weft.ir.types import I1, I64
+from weft.ir.types import I64
 from weft.ir.values import Value
 
 if TYPE_CHECKING:
@@ -60,18 +59,6 @@ def number(low: Lowering, array: Typed, start: Value, step: Value) -> None:
         store_element(low, Typed(pyint, (value,)), address, type.dtype, element_align(type))
 
     for_each(low, extents_of(low, array), store)
-
-
-def range_length(low: Lowering, start: Value, stop: Value, step: Value) -> Value:
-    """``len(range(start, stop, step))``; a step of 0, which no range has, gives none, as in loops over `range` here."""
-    b, zero, one = low.builder, const_int(0), const_int(1)
-    falls = b.icmp("slt", step, zero)
-    distance = b.select(falls, b.binary("sub", start, stop), b.binary("sub", stop, start))
-    distance = b.select(b.icmp("eq", step, zero), zero, distance)
-    distance = b.call(low.unit.llvm("llvm.smax.i64", I64, I64, I64), (distance, zero))
-    size = b.call(low.unit.llvm("llvm.abs.i64", I64, I64, I1), (step, FALSE))
-    size = b.call(low.unit.llvm("llvm.umax.i64", I64, I64, I64), (size, one))
-    return b.binary("udiv", b.binary("add", distance, b.binary("sub", size, one)), size)
 
 
 def for_each(

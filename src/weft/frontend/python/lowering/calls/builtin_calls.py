@@ -19,6 +19,7 @@ from weft.frontend.python.lowering.numbers.casts import cast, convert
 from weft.frontend.python.lowering.numbers.comparisons import truth
 from weft.frontend.python.lowering.numbers.complexes import conjugate
 from weft.frontend.python.lowering.numbers.rounding import python_round
+from weft.frontend.python.lowering.ranges import Range
 from weft.frontend.python.types import (
     STRONG,
     Array,
@@ -111,7 +112,9 @@ def _call_len(low: Lowering, args: Arguments) -> Typed:
         return literal(extent.signed) if isinstance(extent, ConstInt) else Typed(pyint, (extent,), low=0)
     if isinstance(value.type, Tiled):
         return Typed(pyint, (tiled_extents(value)[0],), low=0)
-    raise TypingError(f"{value.type} has no len()")
+    if isinstance(value.static, Range):
+        return value.static.length(low)
+    raise TypingError(f"{value.type} has no len()", hint="give an array, a tuple, or a range")
 
 
 @call(builtins.abs, np.abs, np.absolute, operator.abs)

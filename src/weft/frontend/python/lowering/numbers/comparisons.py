@@ -12,6 +12,7 @@ from weft.frontend.python.lowering.calls.enumerations import Member, same_member
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal, scalar_type
 from weft.frontend.python.lowering.numbers import complexes, times
 from weft.frontend.python.lowering.numbers.casts import number, to_real, truth_value
+from weft.frontend.python.lowering.ranges import Range
 from weft.frontend.python.types import (
     Array,
     Enumeration,
@@ -215,6 +216,8 @@ def truth(low: Lowering, value: Typed) -> Typed:
     if isinstance(type, Tuple):
         return literal(bool(type.items))
     if isinstance(type, Static):
+        if isinstance(type.value, Range):
+            return truth(low, type.value.length(low))
         return literal(bool(type.value))
     if isinstance(type, Enumeration):
         return literal(True)
