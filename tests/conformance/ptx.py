@@ -13,7 +13,7 @@ import sys
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,26 +75,34 @@ def assemble(ptxas: Path, text: str, arch: str) -> str:
 def _wrong(name: str, case: Case, made: PtxKernel, counts: Counter[str]) -> Iterator[str]:
     """What is wrong with a kernel's PTX, when it runs here."""
     args = case.args()
-    values: list[Any] = []
-    for argument in args:
-        _flatten(typeof(argument), argument, values)
-    if any(min(v.strides, default=0) < 0 for v in values if isinstance(v, np.ndarray)):
+    if any(min(v.strides, default=0) < 0 for v in _values(args) if isinstance(v, np.ndarray)):
         counts["not run: arrays from their end"] += 1
         return
     try:
         kernel = Module(made.text)[made.entry]
         grid, block = case.launch()
-        # What is no address to the kernel is a number, and never asked for where it was an array.
-        given = [
-            0 if isinstance(value, np.ndarray) and info.passing is not Passing.BUFFER else value
-            for info, value in zip(kernel.info.arguments, values, strict=True)
-        ]
-        kernel[grid, block, 0, case.dynamic_bytes](*given)
+        kernel[grid, block, 0, case.dynamic_bytes](*flattened(args, kernel))
         assert_same(args, expected(case), max(case.ulp, ULP), "PTX")
     except (WeftError, AssertionError) as error:
         yield f"{name}: when run: {error}"
     else:
         counts["right when run"] += 1
+
+
+def flattened(args: Iterable[Any], kernel: Any) -> list[Any]:
+    """What a kernel that is lifted from PTX takes for the arguments of the kernel that it is made of."""
+    # What is no address to the kernel is a number, and never asked for where it was an array.
+    return [
+        0 if isinstance(value, np.ndarray) and info.passing is not Passing.BUFFER else value
+        for info, value in zip(kernel.info.arguments, _values(args), strict=True)
+    ]
+
+
+def _values(args: Iterable[Any]) -> list[Any]:
+    values: list[Any] = []
+    for argument in args:
+        _flatten(typeof(argument), argument, values)
+    return values
 
 
 def _flatten(type: KernelType, value: Any, values: list[Any]) -> None:

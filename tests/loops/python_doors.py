@@ -89,7 +89,7 @@ def compare(
             function(threads, *given)
             for number, (a, b) in enumerate(zip(given, expected, strict=True)):
                 where = f"seed {program.seed}, {door}, {level}, {options}, {threads} iterations, argument {number}"
-                assert not isinstance(a, np.ndarray) or _same(a, b), f"{where}\n{a}\nnot\n{b}\n{text}"
+                assert not isinstance(a, np.ndarray) or same(a, b), f"{where}\n{a}\nnot\n{b}\n{text}"
 
 
 def _through(door: str, made: dict[str, Any], options: dict[str, Any]) -> Callable[..., None]:
@@ -104,8 +104,10 @@ def _through(door: str, made: dict[str, Any], options: dict[str, Any]) -> Callab
     return lambda threads, *arguments: function(*arguments)
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
+def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether all bits agree, but for those of NaNs."""
+    if a.dtype.kind == "c":
+        return same(a.real, b.real) and same(a.imag, b.imag)
     if a.dtype.kind != "f":
         return np.array_equal(a, b)
     return np.array_equal(a, b, equal_nan=True) and bool((np.signbit(a) == np.signbit(b))[a == a].all())
