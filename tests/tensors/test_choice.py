@@ -160,6 +160,35 @@ def test_rows_shorter_than_a_register_are_for_gathers(weighed) -> None:
     assert min(w.brush.extents[-1] for w in weighed(jacobi)) == 8
 
 
+def looked_up(a, b):
+    for j in prange(b.shape[0]):
+        for i in prange(b.shape[1]):
+            b[j, i] = a[int(b[j, i]) & 7, 0]
+
+
+def nearest(a, b):
+    for j in prange(b.shape[0]):
+        for i in prange(b.shape[1]):
+            found = 0
+            for k in range(1, a.shape[0]):
+                if abs(a[k, 0] - b[j, i]) < abs(a[found, 0] - b[j, i]):
+                    found = k
+            b[j, i] = a[found, 1]
+
+
+def clamped_column(a, b):
+    for j in prange(b.shape[0]):
+        for i in prange(b.shape[1]):
+            b[j, i] = a[min(max(i - 1, 0), a.shape[0] - 1), int(b[j, i]) & 7]
+
+
+@pytest.mark.parametrize(
+    ("function", "turned"), [(looked_up, False), (nearest, False), (clamped_column, True)]
+)
+def test_what_is_looked_up_is_gathered_in_any_box(function, turned, weighed) -> None:
+    assert (min(w.brush.extents[-1] for w in weighed(function)) < 8) == turned
+
+
 @pytest.mark.parametrize(
     ("mask", "shuffles"), [([0] * 32, 1), (list(range(32)), 0), ([*range(16, 32), *range(16)], 0)]
 )

@@ -1,8 +1,8 @@
 """Which brush a nest is vectorized with: the SIMD code of each candidate, weighed (`weft.costs.vector_code`).
 
 Candidates fill one to eight registers of the widest elements that the nest accesses: rows of a register or more and
-several of these; where accesses of such rows are gathers or scatters, squares and columns of shorter ones, too, which
-transpose well. All are compared with lanes along the innermost loop alone, and one or two of each kind first: where
+several of these; where accesses of such rows are gathers or scatters at the indices of the nest, squares and columns of
+shorter ones, too, which transpose well: what is looked up by what is loaded they gather as well. All are compared with lanes along the innermost loop alone, and one or two of each kind first: where
 these gain nothing, the others of the kind are not tried. To make the code, and not a model of it, takes sharing,
 shuffles and divergent control flow as they are; of LLVM's work nothing is done.
 """
@@ -15,6 +15,7 @@ from math import prod
 
 from msgspec import Struct
 
+from weft.analysis.loops.indexed_gathers import has_indexed_gathers
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.brush import MAX_DIMENSIONS, MOST_LANES, Brush
 from weft.codegen.brushed_nests import lanes_of
@@ -135,6 +136,7 @@ def weigh(
             return []
         costs[brush] = made
     scattered = any(costs[brush].gathers for brush in alone)
+    turns = any(costs[brush].gathers and costs[brush].may_turn for brush in alone)
 
     def weighed(brush: Brush, made: VectorCosts) -> Weighed:
         cycles = made.cycles(isa) / brush.width * _surcharge(brush, row, scattered)
@@ -150,7 +152,7 @@ def weigh(
 
     most = PROMISING * least(alone)
     for kind in kinds:
-        if (scattered or not kind.short) and least(kind.first) <= most:
+        if (turns or not kind.short) and least(kind.first) <= most:
             least(kind.others)
     return sorted(found.values(), key=lambda w: w.cycles)
 
@@ -247,10 +249,13 @@ def _costs(
         Runner().run(BODIES, unit)
         if why_not_vectorized(body) is not None:
             return None
+        may_turn = has_indexed_gathers(unit.divergence, body.args[: len(levels)])
         Runner(left_out=frozenset(switches.without)).run(LANES, unit)
         # Vectors of addresses, where pieces have been found instead.
         remove_dead_instructions(unit.function)
-        return vector_costs(unit.function, isa)
+        costs = vector_costs(unit.function, isa)
+        costs.may_turn = may_turn
+        return costs
     finally:
         for made in set(module.functions) - before:
             if module.functions[made].blocks:

@@ -66,6 +66,8 @@ class VectorCosts(Struct):
         Cycles that loops take at least, for what their iterations hand on.
     gathers
         Whether there are gathers or scatters.
+    may_turn
+        Whether lanes along other loops or axes may find rows in what these access.
     """
 
     loads: float = 0.0
@@ -78,6 +80,7 @@ class VectorCosts(Struct):
     lacking: float = 0.0
     waits: float = 0.0
     gathers: bool = False
+    may_turn: bool = True
 
     def cycles(self, isa: Isa) -> float:
         """Cycles of a lane group."""
