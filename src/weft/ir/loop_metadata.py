@@ -42,6 +42,8 @@ APART = "weft.loop.apart"
 
 _UNROLL = "llvm.loop.unroll.count"
 
+_UNROLL_NEVER = "llvm.loop.unroll.disable"
+
 _VECTORIZE = "llvm.loop.vectorize.enable"
 
 
@@ -73,6 +75,12 @@ def mark_scalar(back_edge: Instruction) -> None:
     """Ask LLVM not to vectorize the loop with this back edge."""
     wish = MDTuple([MDString(_VECTORIZE), MDValue(ConstInt(I1, 0))])
     _add(back_edge, wish)
+
+
+def mark_seldom(back_edge: Instruction) -> None:
+    """Ask LLVM neither to vectorize nor to unroll the loop with this back edge, as it hardly ever runs."""
+    mark_scalar(back_edge)
+    _add(back_edge, MDTuple([MDString(_UNROLL_NEVER)]))
 
 
 def is_scalar(back_edge: Instruction) -> bool:

@@ -235,8 +235,11 @@ class Planner(Struct, frozen=True):
         choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
-        alone = choice.width == 1 and not self.walks
-        return LanePlan(order, choice, in_rows=not alone and not in_rounds and not order.linear)
+        in_rows = not in_rounds and not order.linear
+        if choice.width == 1 and not self.walks:
+            # Where rows are all there is of a work-group, its threads stay in order.
+            in_rows &= order.dimension == 0 and _uses_x_alone(self.kernel)
+        return LanePlan(order, choice, in_rows)
 
     def may_be_open(self, order: LaneOrder, *, walks: bool = False) -> bool:
         """Whether code for lane groups of this order or for threads one by one may be better, as far as is known.
@@ -307,6 +310,12 @@ class Planner(Struct, frozen=True):
             return WidthChoice(base, "a register of 32-bit values")
         rounds = 1 + barrier_weights(self.facts, constants_of(self.isa).loop_weight)
         return choose_width_of_rounds(self.analyses(0, base), self.isa, rounds)
+
+
+def _uses_x_alone(kernel: Function) -> bool:
+    """Whether threads do the same wherever they are along y and z."""
+    ids = WorkItems.of(kernel)
+    return not any(a.is_used for a in (*ids.tid[1:], *ids.gid[1:]))
 
 
 def width_below_which_boxes_serve(

@@ -25,7 +25,7 @@ from weft.ir import FALSE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
-from weft.ir.loop_metadata import mark_scalar
+from weft.ir.loop_metadata import mark_seldom
 from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
 from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
@@ -47,10 +47,10 @@ def ask_ahead(function: Function, chosen: Callable[[Loop, CFGView], bool]) -> in
         view = cfg_of(function)
         own = next(one for one in loop_forest(view.cfg).loops if view.blocks[one.header] is loop.header)
         copies = version_loop(
-            function, view, own, lambda builder, least=least: _none_is_negative(builder, least)
+            function, view, own, lambda builder, least=least: _none_is_negative(builder, least), seldom=True
         )
         done.add(copies[loop.header])
-        mark_scalar(copies[loop.latch].terminator)
+        mark_seldom(copies[loop.latch].terminator)
         for load in loads:
             _take_as_not_negative(load)
         made += 1

@@ -13,14 +13,10 @@ from __future__ import annotations
 from weft.costs.long_choices import long_choices
 from weft.costs.short_walks import short_walk
 from weft.graph.loops import loop_forest
-from weft.ir import ConstInt, Function, MDTuple, MDValue
+from weft.ir import Function, MDTuple
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.cfg_view import cfg_of
-from weft.ir.metadata import MDString
-from weft.ir.types import I32
 from weft.machine.targets import Isa
-
-FORESEEN = 2000
-"""How many times as often one way is said to be taken, so that LLVM makes a branch of the choice."""
 
 
 def mark_short_walks(function: Function, isa: Isa) -> int:
@@ -39,6 +35,6 @@ def mark_long_choices(function: Function, isa: Isa) -> int:
     marked = {choice for loop in loop_forest(view.cfg).loops for choice in long_choices(loop, view, isa)}
     marked = {choice for choice in marked if "unpredictable" not in choice.metadata}
     for choice in marked:
-        weights = [MDValue(ConstInt(I32, weight)) for weight in (1, FORESEEN)]
-        choice.metadata["prof"] = MDTuple([MDString("branch_weights"), *weights])
+        # So LLVM makes a branch of the choice.
+        weigh(choice, 1, OFTEN)
     return len(marked)

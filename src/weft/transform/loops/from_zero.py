@@ -24,7 +24,7 @@ from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.loop_metadata import mark_scalar
+from weft.ir.loop_metadata import mark_seldom
 from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
 from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
@@ -49,10 +49,11 @@ def count_from_zero(
     count = 0
     while (found := _next(function, chosen, done)) is not None:
         view, own, loop, moved = found
-        copies = version_loop(function, view, own, lambda b, loop=loop, m=moved: _test(b, loop, m, entered))
+        copies = version_loop(
+            function, view, own, lambda b, loop=loop, m=moved: _test(b, loop, m, entered), seldom=True
+        )
         done |= {loop.header, copies[loop.header]}
-        # It hardly runs.
-        mark_scalar(copies[loop.latch].terminator)
+        mark_seldom(copies[loop.latch].terminator)
         for number in moved:
             _take_as_not_negative(number)
         count += 1

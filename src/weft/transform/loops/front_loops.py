@@ -24,15 +24,14 @@ from collections.abc import Callable, Iterator, Set
 from weft.graph.cfg import reverse_postorder
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, MDTuple, MDValue, Value
+from weft.ir import BasicBlock, Builder, Function, Instruction, Value
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import split_block
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.effects import is_convergent, is_speculatable
-from weft.ir.loop_metadata import is_scalar, mark_scalar, unmark
-from weft.ir.metadata import MDString
-from weft.ir.types import I32
+from weft.ir.loop_metadata import is_scalar, mark_seldom, unmark
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
@@ -42,9 +41,6 @@ LARGEST_LOOP = 250
 
 MOST_COPIES = 4
 """Copies of loops that a function gets."""
-
-SELDOM = 2000
-"""How many times as often a branch is taken as not, for LLVM."""
 
 _ARITHMETIC = frozenset(("add", "sub", "mul", "shl", "or", "and", "sext", "zext", "trunc", "select"))
 _CARRYING = _ARITHMETIC - {"select"} | {"icmp", "getelementptr", "lshr", "ashr", "xor"}
@@ -189,7 +185,7 @@ def _leave(
         unmark(_copied(latch, values).terminator)
     # The copy goes around from where the question is in it.
     for latch in (at, *inner):
-        mark_scalar(_copied(latch, values).terminator)
+        mark_seldom(_copied(latch, values).terminator)
     _enter_copies(inside, header, values)
     for block in copies:
         for i in block.instructions:
@@ -202,9 +198,7 @@ def _leave(
     builder = Builder(at)
     builder.loc = location
     negative = builder.icmp("slt", number, const_int(0, number.type))
-    builder.cond_br(negative, resumed, rest).metadata["prof"] = MDTuple(
-        [MDString("branch_weights"), MDValue(ConstInt(I32, 1)), MDValue(ConstInt(I32, SELDOM))]
-    )
+    weigh(builder.cond_br(negative, resumed, rest), 1, OFTEN)
     for block in above:
         for value in list(block.instructions):
             copy = values.get(value)

@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop, LoopForest, loop_forest
-from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, MDTuple, MDValue, Value
+from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, split_block
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.metadata import MDString
 from weft.ir.types import I1, I32, I64, IntType
 
 MOST = 12
@@ -35,8 +35,6 @@ MOST = 12
 
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 _WIDE = IntType(128)
-_OFTEN = 2000
-"""How many times as often numbers are small, for LLVM."""
 
 
 class Division(Struct, frozen=True):
@@ -180,9 +178,7 @@ def _multiply(division: Division, inverse: _Inverse) -> None:
     # A number that is poison has a quotient, a branch on it no meaning.
     number = builder.unary("freeze", division.number)
     test = builder.icmp("ult", number, inverse.limit)
-    builder.cond_br(test, fast, slow).metadata["prof"] = MDTuple(
-        [MDString("branch_weights"), MDValue(ConstInt(I32, _OFTEN)), MDValue(ConstInt(I32, 1))]
-    )
+    weigh(builder.cond_br(test, fast, slow), OFTEN, 1)
     values = _build_small(Builder(fast), division, inverse, number, beside)
     for i in beside:
         rest.instructions.remove(i)

@@ -27,6 +27,7 @@ from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, Function, Instruction, Value
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
@@ -42,9 +43,6 @@ LARGEST = 60
 
 _KEPT = ("nsz", "arcp", "contract", "afn", "reassoc")
 """What may be promised of partial sums: they may be infinite where the sum is not."""
-
-SELDOM = 1 / 2000
-"""How often one of four indices counts from the end, where chances are estimated."""
 
 
 class _Sum(Struct, frozen=True):
@@ -205,7 +203,9 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
     rounds = _rounds(builder, loop, k)
     asked = _ask(builder, found, rounds)
     if asked is not None:
-        builder.cond_br(asked, end, added).attrs["chance"] = SELDOM
+        branch = builder.cond_br(asked, end, added)
+        branch.attrs["chance"] = 1 / OFTEN
+        weigh(branch, 1, OFTEN)
     else:
         builder.br(added)
     builder.at_end(added)

@@ -18,14 +18,23 @@ from collections.abc import Callable
 
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.cfg_view import CFGView
 from weft.ir.clone import ValueMap, clone_blocks
 
 
 def version_loop(
-    function: Function, view: CFGView, loop: Loop, build_test: Callable[[Builder], Value]
+    function: Function,
+    view: CFGView,
+    loop: Loop,
+    build_test: Callable[[Builder], Value],
+    *,
+    seldom: bool = False,
 ) -> dict[BasicBlock, BasicBlock]:
-    """Run `loop` where a test holds that is built before it, and a copy of it elsewhere; the copy of each block."""
+    """Run `loop` where a test holds that is built before it, and a copy of it elsewhere; the copy of each block.
+
+    It may be told that the copy `seldom` runs.
+    """
     header = view.blocks[loop.header]
     (before,) = (view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks)
     blocks = [view.blocks[b] for b in sorted(loop.blocks)]
@@ -49,7 +58,9 @@ def version_loop(
         builder = Builder(block)
         builder.loc = location
         if target is None:
-            builder.cond_br(test, chosen, other)
+            branch = builder.cond_br(test, chosen, other)
+            if seldom:
+                weigh(branch, OFTEN, 1)
         else:
             builder.br(target)
     header.replace_phi_source(before, chosen)
