@@ -20,6 +20,7 @@ OPTIONAL_PASSES = {
             "both ways",
             "butterflies",
             "conditions",
+            "copied runs",
             "counter banks",
             "counts ahead",
             "fills",

@@ -42,6 +42,7 @@ from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
     CANONICAL,
     CHOICES,
+    COPIED_RUNS,
     COUNTER_BANKS,
     COUNTS_AHEAD,
     INLINED_BODIES,
@@ -348,6 +349,7 @@ LOOPS = PassList(
         KNOWN_NUMBERS,
         MEETING_STORES,
         INVARIANTS,
+        COPIED_RUNS,
         BUTTERFLIES,
         BLOCKS_INSIDE,
         AUTO_LOOPS,

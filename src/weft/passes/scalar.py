@@ -18,6 +18,7 @@ from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.flag_choices import flag_choices
@@ -157,6 +158,10 @@ def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
 
+def _copy_at_once(unit: ScalarUnit) -> bool:
+    return sum(copy_at_once(unit.module, function) for function in list(unit.module.definitions())) > 0
+
+
 def _count_ahead(unit: ScalarUnit) -> bool:
     return sum(map(count_ahead, unit.module.definitions())) > 0
 
@@ -233,6 +238,13 @@ CHOICES: Pass[ScalarUnit] = Pass(
     "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
     _flag_choices,
     Meaning.SCALAR,
+)
+COPIED_RUNS: Pass[ScalarUnit] = Pass(
+    "copied runs",
+    "loops that only copy a run of elements, whose place is looked up, have a version that is one copy",
+    _copy_at_once,
+    requires=(PLAIN,),
+    optional=True,
 )
 INLINED_BODIES: Pass[ScalarUnit] = Pass(
     "inlined bodies",

@@ -14,7 +14,7 @@ whose lanes lie side by side. Preserves the program under FR.
 from __future__ import annotations
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
-from weft.analysis.memory.alias import locate
+from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
@@ -37,11 +37,11 @@ def fill_at_once(module: Module, function: Function) -> int:
         builder = open_preheader(loop)
         builder.loc = store.loc or builder.loc
         known: dict[Value, Value] = {}
-        first = _at_start(store.pointer, loop, builder, known)
+        first = at_start(store.pointer, loop, builder, known)
         if not isinstance(byte, ConstInt):
-            byte = _at_start(byte, loop, builder, known)
+            byte = at_start(byte, loop, builder, known)
         each = function.layout.store_size(store.accessed_type)
-        size = ConstInt(I64, iterations * each) if iterations is not None else _length(loop, builder)
+        size = ConstInt(I64, iterations * each) if iterations is not None else length_of(loop, builder)
         call = builder.call(_memset(module, first), (first, byte, size, ConstInt(I1, 0)))
         call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
         replace_loop(loop, builder, {})
@@ -62,7 +62,7 @@ def _next_fill(function: Function) -> tuple[CountedLoop, Instruction, Value, int
             continue
         size = function.layout.store_size(store.accessed_type)
         byte = _byte_of(store.operands[0], size, loop)
-        if byte is None or not _is_consecutive(store, loop, size):
+        if byte is None or not is_consecutive(store, loop, size):
             continue
         if iterations is None:
             if size == 1 and _is_entered(loop):
@@ -99,7 +99,7 @@ def _is_entered(loop: CountedLoop) -> bool:
     )
 
 
-def _length(loop: CountedLoop, builder: Builder) -> Value:
+def length_of(loop: CountedLoop, builder: Builder) -> Value:
     """The number of iterations of a loop that is entered and counts one by one, with 64 bits."""
     length = builder.binary("sub", loop.bound, loop.counter.start)
     return length if length.type == I64 else builder.cast("zext", length, I64)
@@ -118,7 +118,7 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
             if instruction.op == "store" and store is None and instruction.is_plain_access:
                 store = instruction
             elif not (
-                _only_counts(instruction, loop)
+                only_counts(instruction, loop)
                 or (asks and instruction.op == "select")
                 or _is_same_load(instruction, loop)
             ):
@@ -128,7 +128,8 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
     return store
 
 
-def _only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
+def only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
+    """Whether an instruction of a loop is part of its counter, its test, or arithmetic for an address."""
     if instruction.is_phi:
         return instruction is loop.counter.phi
     return instruction.op in _ARITHMETIC or instruction.op in ("icmp", "br")
@@ -158,17 +159,17 @@ def _byte_of(value: Value, size: int, loop: CountedLoop) -> Value | None:
     return ConstInt(I8, data[0]) if data == data[:1] * size else None
 
 
-def _is_consecutive(store: Instruction, loop: CountedLoop, size: int) -> bool:
-    """Whether each iteration stores right behind the one before, and not to a stack object."""
-    block = store.block
+def is_consecutive(access: Instruction, loop: CountedLoop, size: int) -> bool:
+    """Whether each iteration accesses memory right behind the one before, and not a stack object."""
+    block = access.block
     assert block is not None and block.function is not None
     layout = block.function.layout
-    location, inside = locate(store.pointer, layout), set(loop.blocks)
+    location, inside = linear_location(access.pointer, layout), set(loop.blocks)
     if isinstance(location.base, Instruction) and (
         location.base.op == "alloca" or location.base.block in inside
     ):
         return False
-    if layout.bit_size(store.accessed_type) != 8 * size:
+    if layout.bit_size(access.accessed_type) != 8 * size:
         return False
     scale = 0
     for index, each in location.terms.items():
@@ -197,14 +198,14 @@ def _counted(index: Value) -> Value:
     return index
 
 
-def _at_start(value: Value, loop: CountedLoop, builder: Builder, done: dict[Value, Value]) -> Value:
+def at_start(value: Value, loop: CountedLoop, builder: Builder, done: dict[Value, Value]) -> Value:
     """A value as the first iteration has it, computed before the loop."""
     if value is loop.counter.phi:
         return loop.counter.start
     if not isinstance(value, Instruction) or value.block not in loop.blocks:
         return value
     if value not in done:
-        operands = [_at_start(operand, loop, builder, done) for operand in value.operands]
+        operands = [at_start(operand, loop, builder, done) for operand in value.operands]
         done[value] = builder.insert(Instruction(value.op, value.type, operands, attrs=value.attrs))
     return done[value]
 
