@@ -99,7 +99,7 @@ def numbered(module: Module, isa: Isa) -> int:
 
 @pytest.mark.parametrize("test", [LESS, POISON, WHOLE], ids=["less", "poison", "whole"])
 @pytest.mark.parametrize(("mask", "found"), [(ONE, 1), (NOT, 1), (BOTH, 1), (INNER, 1)])
-@pytest.mark.parametrize(("lanes", "isa"), [(8, AVX2), (4, AVX2), (16, AVX512)])
+@pytest.mark.parametrize(("lanes", "isa"), [(8, AVX2), (4, AVX2), (16, AVX2), (16, AVX512)])
 def test_lanes_do_what_they_did(lanes: int, isa: Isa, mask: str, found: int, test: str) -> None:
     before, after = program(lanes, test, mask), program(lanes, test, mask)
     assert numbered(after, isa) == found
@@ -113,7 +113,17 @@ def test_who_goes_is_an_and_of_numbers() -> None:
     text = write_module(module)
     vote = text.split("vote:")[1].split("some:")[0]
     assert "and i8" in vote and "select" not in vote and "fast" not in vote
-    # The mask is made of the number where lanes use it.
+    # Lanes of which the comparison is not so are the other bits of the number.
+    module = program(mask=NOT)
+    assert numbered(module, AVX2) == 1
+    vote = write_module(module).split("vote:")[1].split("some:")[0]
+    assert "xor i8" in vote
+
+
+def test_the_mask_is_made_of_the_number_where_lanes_use_it() -> None:
+    module = program()
+    assert numbered(module, AVX2) == 1
+    text = write_module(module)
     some = text.split("some:")[1].split("done:")[0]
     assert "bitcast" not in some and "icmp ne <8 x i32>" in some
     assert numbered(module, AVX2) == 0
@@ -123,14 +133,22 @@ def test_who_goes_is_an_and_of_numbers() -> None:
     ("lanes", "isa", "mask", "bits"),
     [
         (4, SSE2, ONE, SHIFTED),
-        (16, AVX2, ONE, SHIFTED),
+        (32, AVX2, ONE, SHIFTED),
         (8, AVX2, ONE.replace("splat (i1 false)", "splat (i1 true)"), SHIFTED),
         (8, AVX2, ONE.replace("%on", "%test"), SHIFTED),
         (8, AVX2, ONE, WRITTEN),
         (8, AVX2, ONE, SHIFTED.replace("i32 1)", "i32 2)")),
         (8, AVX2, SHARED, SHIFTED),
     ],
-    ids=["no-broadcasts", "two-registers", "others-go", "no-number", "computed-bits", "other-bits", "shared"],
+    ids=[
+        "no-broadcasts",
+        "four-registers",
+        "others-go",
+        "no-number",
+        "computed-bits",
+        "other-bits",
+        "shared",
+    ],
 )
 def test_other_masks_stay(lanes: int, isa: Isa, mask: str, bits: str) -> None:
     assert numbered(program(lanes, mask=mask, bits=bits), isa) == 0

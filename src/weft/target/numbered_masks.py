@@ -16,8 +16,8 @@ A test may be poison in lanes that are off, so what it compares is frozen. The i
 undefined as a whole if one bit of it is, does not see this: it comes behind the last program that it runs.
 
 Precondition: plain LLVM IR. Postcondition: where the processor has vectors of 256 bits, and a number is spread over the
-lanes in one register, bits of masks that are made of such numbers are made of the numbers. Preserves what functions
-give, in all lanes.
+lanes in two registers at most, bits of masks that are made of such numbers are made of the numbers. Preserves what
+functions give, in all lanes.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def _is_spread(mask: Instruction) -> bool:
 
 
 def _is_spread_fast(mask: Instruction, isa: Isa) -> bool:
-    """Whether a number is spread over the lanes in one register, or in one for masks."""
+    """Whether a number is spread over the lanes in one register or two, or in one for masks."""
     both = mask.operands[0]
     assert isinstance(both.type, VectorType) and isinstance(both.type.element, IntType)
-    return isa.mask_registers > 0 or both.type.count * both.type.element.bits <= isa.vector_bits
+    return isa.mask_registers > 0 or both.type.count * both.type.element.bits <= 2 * isa.vector_bits
 
 
 def _number_of(vector: Value) -> Value | None:
@@ -155,6 +155,8 @@ def _bits(mask: Value, type: IntType, builder: Builder, found: dict[Instruction,
         if _joins(mask):
             first, second = (_bits(v, type, builder, found) for v in mask.operands[:2])
             return builder.binary("and", first, second)
+        if mask.op == "xor" and isinstance(mask.operands[1], ConstSplat):
+            return builder.binary("xor", _bits(mask.operands[0], type, builder, found), const_int(-1, type))
     return builder.cast("bitcast", _frozen(mask, builder), type)
 
 

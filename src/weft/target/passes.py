@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
@@ -159,6 +160,14 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         )
         if passes.vectorize:
             _take_own_math(module, machine)
+    if not isinstance(passes, PassList):
+        _join_votes(module, machine)
+
+
+def _join_votes(module: ParsedModule, machine: TargetMachine) -> None:
+    text = with_joined_votes(str(module), machine.isa)
+    if text is not None:
+        module.replace(text, machine)
 
 
 def _take_own_math(module: ParsedModule, machine: TargetMachine) -> None:
