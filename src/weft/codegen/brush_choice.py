@@ -2,9 +2,10 @@
 
 Candidates fill one to eight registers of the widest elements that the nest accesses: rows of a register or more and
 several of these; where accesses of such rows are gathers or scatters at the indices of the nest, squares and columns of
-shorter ones, too, which transpose well: what is looked up by what is loaded they gather as well. All are compared with lanes along the innermost loop alone, and one or two of each kind first: where
-these gain nothing, the others of the kind are not tried. To make the code, and not a model of it, takes sharing,
-shuffles and divergent control flow as they are; of LLVM's work nothing is done.
+shorter ones, too, which transpose well: what is looked up by what is loaded they gather as well. All are compared with
+lanes along the innermost loop alone, and one or two of each kind first: where these gain nothing, the others of the
+kind are not tried. To make the code, and not a model of it, takes sharing, shuffles and divergent control flow as they
+are; of LLVM's work nothing is done.
 """
 
 from __future__ import annotations

@@ -220,6 +220,8 @@ class Accesses:
     def assumed_by(self, scope: Scope, values: list[Value], block: BasicBlock) -> list[Assumption]:
         """What the expressions of values in a block rest on, and those of the conditions on the way to it."""
         assumed = self.reconstruction.program.assumed
+        if not assumed:
+            return []
         found: dict[Assumption, None] = {}
         seen: set[Value] = set()
         conditions = [g.value for g in scope.guards(block)]

@@ -108,7 +108,7 @@ class DependenceTest:
 
     __slots__ = (
         "_accesses", "_answers", "_direction", "_distance", "_facts", "_known", "_loop", "_moved", "_order", "_primed",
-        "_tests", "_within",
+        "_rows", "_tests", "_within",
     )  # fmt: skip
 
     def __init__(
@@ -131,6 +131,7 @@ class DependenceTest:
         self._moved: dict[tuple[Expression, ...], tuple[Expression, ...]] = {}
         self._answers: dict[object, list[tuple[frozenset[Expression], bool, int | None]]] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
+        self._rows: dict[tuple[Access, Symbol | int], list[Assumption] | None] = {}
 
     def run(self, private: frozenset[Symbol]) -> Dependences:
         """All pairs of accesses in the loop, but those of objects of which each iteration has its own."""
@@ -208,13 +209,25 @@ class DependenceTest:
         if row is None:
             return found
         for access in (write, other):
-            for inequality in within_row(access, row):
-                least = bound_of(inequality, lambda s: s.loop is not None, access.facts, upper=False)
-                if least is None or (least.constant is not None and least.offset < 0):
-                    return []
-                if not access.facts.is_nonnegative(least):
-                    condition = as_condition(least)
-                    found.append(Assumption("bounds", f"{condition}: rows do not overlap", 0, least))
+            key = access, row
+            if key not in self._rows:
+                self._rows[key] = self._assumed_of_row(access, row)
+            of_row = self._rows[key]
+            if of_row is None:
+                return []
+            found += of_row
+        return found
+
+    def _assumed_of_row(self, access: Access, row: Symbol | int) -> list[Assumption] | None:
+        """That what an access adds to multiples of `row` stays below it; None if that is unknown."""
+        found: list[Assumption] = []
+        for inequality in within_row(access, row):
+            least = bound_of(inequality, lambda s: s.loop is not None, access.facts, upper=False)
+            if least is None or (least.constant is not None and least.offset < 0):
+                return None
+            if not access.facts.is_nonnegative(least):
+                condition = as_condition(least)
+                found.append(Assumption("bounds", f"{condition}: rows do not overlap", 0, least))
         return found
 
     def _leaves_iterations(self, first: Access, second: Access, assumed: Sequence[Assumption]) -> bool:

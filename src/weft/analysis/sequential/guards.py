@@ -86,7 +86,7 @@ def may_tell_overflow(made: Reconstruction, compare: Instruction) -> bool:
     What such a comparison says of numbers that do not wrap is nothing to rest on: it may look for those that do.
     """
     assumed, seen, work = made.program.assumed, set[Value](), [*compare.operands]
-    while work:
+    while assumed and work:
         value = work.pop()
         if value in seen:
             continue
