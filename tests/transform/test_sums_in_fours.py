@@ -163,3 +163,29 @@ def test_sparse_products(cpu: str, door: str, least: int, monkeypatch: pytest.Mo
     products = values * x[columns]
     wanted = [products[a:b].sum() for a, b in itertools.pairwise(starts)]
     np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["olt", "ogt", "ule"])
+@pytest.mark.parametrize("choice", ["%x, double %total", "%total, double %x"])
+@pytest.mark.parametrize("compared", ["%x, %total", "%total, %x"])
+def test_extrema_are_the_same(order: str, choice: str, compared: str) -> None:
+    sum = "%sum = fadd fast double %total, %x"
+    text = SUM.replace(
+        sum, f"%less = fcmp fast {order} double {compared}\n  %sum = select i1 %less, double {choice}"
+    )
+    module, count = made(text)
+    assert count == 1
+    verify(module)
+    plain = read_module(text)
+    for indices in ([0, 3, 1, 4, 2, 2, 0], [4, -1, 2, 0, 1, -5, 3, 2, 1]):
+        for end in range(len(indices) + 1):
+            assert run(module, indices, 0, end, 25.0) == run(plain, indices, 0, end, 25.0)
+    assert made(text.replace("fcmp fast", "fcmp nnan"))[1] == 0
+
+
+def test_what_is_compared_and_chosen_must_be_the_same_numbers() -> None:
+    text = SUM.replace(
+        "%sum = fadd fast double %total, %x",
+        "%less = fcmp fast olt double %begin, %total\n  %sum = select i1 %less, double %x, double %total",
+    )
+    assert made(text)[1] == 0

@@ -1,4 +1,4 @@
-"""Sums of what a loop looks up go on in four totals, four iterations at a time, with one question for four signs.
+"""Sums of floats that a loop looks up go on in four totals, in four iterations at a time with one question for signs.
 
     for k: j = list[k]; total += a[j < 0 ? j + n : j]
 
@@ -12,8 +12,9 @@ not unroll a loop that is left for indices that count from the end. The loop as 
 four iterations, or those from a negative index on.
 
 Precondition: a loop-closed function of one thread, without predicates, shadows and guards. Postcondition: the same;
-innermost loops of one block behind their test, which only read memory and add up numbers that may be added in any
-order, among them one at a place that they look up, are preceded by such a loop. Preserves the program under FR, but
+innermost loops of one block behind their test, which only read memory and fold floats in any order
+(`weft.transform.loops.folds`: sums, minima, maxima), among them one at a place that they look up, are preceded by such
+a loop. Preserves the program under FR, but
 for what `reassoc` allows: all that is read is read by the loop as it was, too.
 """
 
@@ -26,13 +27,14 @@ from msgspec import Struct
 from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, Function, Instruction, Value
+from weft.ir import FALSE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
 from weft.ir.loop_metadata import is_scalar, mark_scalar
-from weft.ir.types import FloatType, IntType
+from weft.ir.types import IntType
+from weft.transform.loops.folds import Fold, fold_of
 from weft.transform.numbers.known_numbers import asks_for_sign
 
 TOTALS = 4
@@ -41,29 +43,12 @@ TOTALS = 4
 LARGEST = 60
 """Instructions of a loop; more of them hide what an addition takes."""
 
-_KEPT = ("nsz", "arcp", "contract", "afn", "reassoc")
-"""What may be promised of partial sums: they may be infinite where the sum is not."""
-
-
-class _Sum(Struct, frozen=True):
-    """A φ of the header to which each iteration adds a term."""
-
-    phi: Instruction
-    addition: Instruction
-    term: Value
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What is promised of additions of parts."""
-        own = self.addition.flags
-        return _KEPT if "fast" in own else tuple(flag for flag in own if flag in _KEPT)
-
 
 class _Sums(Struct, frozen=True):
     """A loop, what it adds up, and the questions for the signs of what it loads."""
 
     loop: CountedLoop
-    sums: list[_Sum]
+    sums: list[Fold]
     questions: dict[Instruction, Value]
 
 
@@ -103,17 +88,17 @@ def _sums_of(loop: CountedLoop) -> _Sums | None:
     instructions = [i for block in loop.blocks for i in block.instructions]
     if len(instructions) > LARGEST or not all(map(_only_reads, instructions)):
         return None
-    sums: list[_Sum] = []
+    sums: list[Fold] = []
     for phi in loop.header.phis():
         if phi is loop.counter.phi:
             continue
-        if (found := _sum(phi, loop)) is None:
+        if (found := fold_of(phi, loop)) is None:
             return None
         sums.append(found)
     # Behind the test the header has nothing; what is computed there is computed once more than the body.
     if not sums or len(loop.header.instructions) != len(list(loop.header.phis())) + 2:
         return None
-    inside = {one.phi for one in sums} | {one.addition for one in sums}
+    inside = {one.phi for one in sums} | {i for one in sums for i in one.operations}
     if any(_needs(one.term, inside, loop) for one in sums):
         return None
     questions: dict[Instruction, Value] = {}
@@ -130,22 +115,6 @@ def _only_reads(i: Instruction) -> bool:
     if i.is_terminator or i.is_phi or (i.op == "load" and i.is_plain_access):
         return True
     return is_speculatable(i) and not may_write(i)
-
-
-def _sum(phi: Instruction, loop: CountedLoop) -> _Sum | None:
-    """The sum that a φ of the header is; None if it is none of floats, or if more is done with it inside."""
-    addition = phi.incoming_value(loop.latch)
-    if not isinstance(phi.type, FloatType) or not isinstance(addition, Instruction):
-        return None
-    if addition.op != "fadd" or not {"fast", "reassoc"} & set(addition.flags):
-        return None
-    if addition.block is not loop.latch or (addition.operands[0] is phi) == (addition.operands[1] is phi):
-        return None
-    users = {user for user in phi.instruction_users() if user.block in loop.blocks}
-    users |= {user for user in addition.instruction_users() if user.block in loop.blocks}
-    if users != {phi, addition}:
-        return None
-    return _Sum(phi, addition, addition.operands[1 if addition.operands[0] is phi else 0])
 
 
 def _needs(value: Value, wanted: set[Instruction], loop: CountedLoop) -> bool:
@@ -196,10 +165,9 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
     k.add_incoming(counter.start, test)
     totals = [[builder.phi(one.phi.type) for _ in range(TOTALS)] for one in found.sums]
     for one, parts in zip(found.sums, totals, strict=True):
-        type = one.phi.type
-        assert isinstance(type, FloatType)
+        start = one.phi.incoming_value(before)
         for n, part in enumerate(parts):
-            part.add_incoming(ConstFloat.of(type, -0.0) if n else one.phi.incoming_value(before), test)
+            part.add_incoming(one.neutral(start) if n else start, test)
     rounds = _rounds(builder, loop, k)
     asked = _ask(builder, found, rounds)
     if asked is not None:
@@ -213,7 +181,7 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
         values.update(dict.fromkeys(found.questions, FALSE))
         for one, parts in zip(found.sums, totals, strict=True):
             term = _computed(one.term, builder, loop, values)
-            parts[n].add_incoming(builder.binary("fadd", parts[n], term, one.flags), added)
+            parts[n].add_incoming(one.combined(builder, term, parts[n]), added)
     k.add_incoming(builder.binary("add", k, const_int(TOTALS, counter.type), ("nsw",)), added)
     mark_scalar(_go_on(builder, loop, k.incoming_value(added), four, end))
     builder.at_end(end)
@@ -281,11 +249,11 @@ def _closed(
     return closed
 
 
-def _added_up(builder: Builder, one: _Sum, parts: list[Instruction]) -> Value:
+def _added_up(builder: Builder, one: Fold, parts: list[Instruction]) -> Value:
     sums: list[Value] = list(parts)
     while len(sums) > 1:
         pairs = zip(sums[::2], sums[1::2], strict=True)
-        sums = [builder.binary("fadd", a, b, one.flags) for a, b in pairs]
+        sums = [one.combined(builder, b, a) for a, b in pairs]
     return sums[0]
 
 
