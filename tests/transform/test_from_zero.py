@@ -127,6 +127,37 @@ def test_sums_that_only_some_iterations_ask_for_are_asked_there() -> None:
     assert count_from_zero(read_module(text).functions["f"]) == 0
 
 
+FOUND = SUM.replace(
+    "  %sum =", "  %big = icmp sgt i64 %x, 500\n  br i1 %big, label %left, label %rest\nrest:\n  %sum ="
+)
+FOUND = (
+    FOUND.replace("%sum, %body", "%sum, %rest")
+    .replace("%next, %body", "%next, %rest")
+    .replace("done:\n", "left:\n  %until = phi i64 [ %total, %body ]\n  ret i64 %until\ndone:\n")
+)
+
+
+@pytest.mark.parametrize("start", [0, 1, 4, -5, -1, -2])
+@pytest.mark.parametrize("end", [-2, 0, 3, 5])
+def test_loops_that_may_be_left_early_have_two_versions(start: int, end: int) -> None:
+    results: list[int] = []
+    for transformed in (False, True):
+        module, memory = read_module(FOUND), Memory()
+        if transformed:
+            assert count_from_zero(module.functions["f"]) == 1
+            verify_structure(module)
+            assert write_module(module).count("select") == 1
+        numbers = np.array([1, 10, 100, 1000, 10000])
+        arguments = [memory.map_array(numbers), len(numbers), np.array([start]), np.array([end])]
+        results.append(int(run_function(Program(module), "f", arguments, 1, memory=memory).data[0]))
+    assert results[0] == results[1]
+
+
+def test_what_is_used_behind_a_loop_goes_through_phis_of_its_exits() -> None:
+    text = FOUND.replace("  %until = phi i64 [ %total, %body ]\n  ret i64 %until", "  ret i64 %total")
+    assert count_from_zero(read_module(text).functions["f"]) == 0
+
+
 @cuda.jit
 def product(starts, columns, values, x, y):
     row = cuda.grid(1)

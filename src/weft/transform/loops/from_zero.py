@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from weft.analysis.integers.intervals import full
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop
 from weft.graph.block_index import block_index
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
@@ -70,16 +70,37 @@ def _next(
     for found in loop_forest(view.cfg).loops:
         if found.children or view.blocks[found.header] in done:
             continue
-        loop = counted_loop(view, found)
-        if isinstance(loop, str) or not _may_be_copied(loop):
+        loop = _counted(view, found)
+        if loop is None or not _may_be_copied(loop):
             continue
         asked = _asked(loop, view)
         if asked and ranges is None:
             ranges = Ranges(function, view, block_index(view.cfg))
         moved = [number for number in asked if ranges is not None and _is_moved(number, loop, ranges)]
-        if (moved or _asks(loop)) and is_left_by_itself(loop) and chosen(loop):
+        if (moved or _asks(loop)) and _is_left_by_itself(loop, found, view) and chosen(loop):
             return view, found, loop, moved
     return None
+
+
+def _counted(view: CFGView, found: Loop) -> CountedLoop | None:
+    """How a loop counts, which may be left early, as where something has been found."""
+    loop = counted_loop(view, found)
+    if isinstance(loop, str):
+        loop = counted_exit(view, found)
+        if isinstance(loop, str) or loop.tests_next:
+            return None
+    return loop
+
+
+def _is_left_by_itself(loop: CountedLoop, found: Loop, view: CFGView) -> bool:
+    """Whether only the loop goes to its exits, and what is used there goes through φs."""
+    inside, exits = set(loop.blocks), {view.blocks[exit] for exit in found.exits}
+    return all(p in inside for exit in exits for p in exit.predecessors) and all(
+        user.block in inside or (user.is_phi and user.block in exits)
+        for block in loop.blocks
+        for i in block.instructions
+        for user in i.instruction_users()
+    )
 
 
 def _may_be_copied(loop: CountedLoop) -> bool:
