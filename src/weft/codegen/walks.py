@@ -31,6 +31,9 @@ It was not chosen by these: on an Intel server core (Ice Lake), walks down an oc
 1.00 to 1.05 and 1.13 to 1.42 times as long in the width that follows from it as in the best one, for queries in order.
 """
 
+LOST = 1.25
+"""How many times as long walking together may be expected to take, nearly all visits being the same, and be tried."""
+
 LEAST = 4
 """Fewer threads gain too little by what is the same for all of them."""
 
@@ -85,7 +88,7 @@ def _choose(unit: LaneUnit, walk: LaneUnit, both_ways: bool) -> Walk:
     width = min(widths, key=lambda w: visits[w] * w**power)
     together = visits[width] * width**apart
     alone_first = together >= alone
-    if alone_first and not (both_ways and visits[width] * width**power < alone):
+    if alone_first and not (both_ways and visits[width] * width**power < LOST * alone):
         share = 100 * alone / together
         return Walk(
             WidthChoice(1, f"which takes about {share:.0f} % of the time of {width} lanes that walk together")
