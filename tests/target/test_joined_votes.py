@@ -36,6 +36,7 @@ declare i{n} @llvm.ctpop.i{n}(i{n})
 """
 ANY = "%yes = icmp ne i{n} %bits, 0"
 NONE = "%yes = icmp eq i{n} %bits, 0"
+EACH = "%yes = icmp eq i{n} %bits, -1"
 MANY = "%count = call i{n} @llvm.ctpop.i{n}(i{n} %bits)\n  %yes = icmp ugt i{n} %count, 3"
 BOTH = "%one = icmp ne i{n} %bits, 0\n  " + MANY.replace("%yes", "%two") + "\n  %yes = xor i1 %one, %two"
 NO, ALL = "<{n} x i1> zeroinitializer", "<{n} x i1> splat (i1 true)"
@@ -76,7 +77,7 @@ def answer(p: np.ndarray, q: np.ndarray, r: np.ndarray, mask: str, vote: str) ->
         "three": p & q & ~r,
     }[mask]  # fmt: skip
     some, many = bool(m.any()), int(m.sum()) > 3
-    return 1 if {ANY: some, NONE: not some, MANY: many, BOTH: some ^ many}[vote] else 2
+    return 1 if {ANY: some, NONE: not some, EACH: bool(m.all()), MANY: many, BOTH: some ^ many}[vote] else 2
 
 
 @pytest.mark.parametrize("isa", [SSE2, AVX2], ids=["sse2", "avx2"])
@@ -85,7 +86,7 @@ def answer(p: np.ndarray, q: np.ndarray, r: np.ndarray, mask: str, vote: str) ->
 def test_votes_are_what_they_were(isa: Isa, type: str, lanes: int) -> None:
     spec, rng = TargetSpec.of_isa(isa), np.random.default_rng(lanes)
     for name, mask in MASKS.items():
-        for vote in (NONE, BOTH):
+        for vote in (NONE, EACH, BOTH):
             text = program(lanes, type, mask, vote)
             code = load_object(emit_object(text, spec, FINAL), ["f"])
             function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address("f"))
@@ -112,6 +113,9 @@ def test_registers_are_joined(mask: str) -> None:
     for isa in (SSE2, AVX2):
         made = asked(program(32, "float", MASKS[mask], ANY), isa)
         assert "@llvm.vector.reduce.or.v32i32(" in made
+        made = asked(program(32, "float", MASKS[mask], EACH), isa)
+        # LLVM asks for most masks whether some lane says no.
+        assert f"@llvm.vector.reduce.{'and' if mask == 'frozen' else 'or'}.v32i32(" in made
     made = asked(program(32, "float", MASKS[mask], MANY))
     assert "@llvm.x86.avx2.packsswb(" in made and "call i32 @llvm.x86.avx2.pmovmskb(" in made
     assert with_joined_votes(made, AVX2) is None

@@ -10,7 +10,8 @@ many are does not either::
     many = ctpop(bits)                            any = icmp ne i32 all, 0
                                                   many = ctpop(the bytes of wide, packed as the registers lie)
 
-Or'ed together, four registers are one. A mask that is joined of several is joined as numbers of the same width.
+Or'ed together, four registers are one; and'ed, where it is asked whether all bits are set. A mask that is joined of
+several is joined as numbers of the same width.
 
 Precondition: LLVM's text behind its pipeline, as InstCombine would turn it back. Postcondition: such votes are asked so
 on x86 without registers for masks; votes on masks of other things than comparisons of one width, or of one register,
@@ -30,7 +31,9 @@ _NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
 _LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
 _LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 _BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
-_ANY = re.compile(r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), 0(?P<rest>.*)")
+_ANY = re.compile(
+    r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), (?P<settled>0|-1)(?P<rest>(?:, !.*)?)"
+)
 _COUNT = re.compile(
     r".*call .*i(?P<lanes>\d+) @llvm\.ctpop\.i(?P=lanes)\(i(?P=lanes) (?P<bits>%[^\s,)]+)\)(?P<rest>.*)"
 )
@@ -129,11 +132,13 @@ class _Votes:
                 count = self._count(wide, lanes, width, made, prefix)
                 self.lines[number] = f"  {name} = or i{lanes} {count}, 0"
                 continue
-            reduce = f"@llvm.vector.reduce.or.v{lanes}i{width}"
+            # All bits are set if they are in the registers and'ed together.
+            op = "or" if vote["settled"] == "0" else "and"
+            reduce = f"@llvm.vector.reduce.{op}.v{lanes}i{width}"
             self.declarations.add(f"declare i{width} {reduce}({type})")
             joined, asked = f"{prefix}.{len(made)}", f"{prefix}.{len(made) + 1}"
             made.append(f"  {joined} = call i{width} {reduce}({type} {wide})")
-            made.append(f"  {asked} = icmp {vote['predicate']} i{width} {joined}, 0")
+            made.append(f"  {asked} = icmp {vote['predicate']} i{width} {joined}, {vote['settled']}")
             self.lines[number] = f"  {name} = or i1 {asked}, false{vote['rest']}"
         # Behind the mask, which is packed if it is used in another block.
         at = self._defined[mask][0]
