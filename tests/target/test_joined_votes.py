@@ -121,6 +121,12 @@ def test_registers_are_joined(mask: str) -> None:
     assert with_joined_votes(made, AVX2) is None
 
 
+@pytest.mark.parametrize("mask", list(MASKS))
+def test_what_is_made_can_be_made_anew(mask: str) -> None:
+    made = asked(asked(program(32, "float", MASKS[mask], BOTH)))
+    assert "@llvm.vector.reduce.or.v32i32(" in made and "@llvm.x86.avx2.packsswb(" in made
+
+
 def test_a_frozen_comparison_is_of_frozen_numbers() -> None:
     made = asked(program(32, "float", MASKS["frozen"], ANY))
     assert "freeze <32 x i1>" not in made and made.count("freeze <32 x float>") == 2 and "fcmp olt" in made

@@ -85,12 +85,16 @@ def with_joined_votes(text: str, isa: Isa) -> str | None:
 class _Votes:
     """The votes of one function, replaced line by line."""
 
-    __slots__ = ("_blocks", "_defined", "_isa", "_named", "declarations", "lines", "made")
+    __slots__ = ("_blocks", "_defined", "_isa", "_named", "_prefix", "declarations", "lines", "made")
 
     def __init__(self, text: str, isa: Isa) -> None:
         self._isa = isa
         self.lines = text.split("\n")
         self.declarations: set[str] = set()
+        self._prefix = "%weft.vote"
+        while self._prefix in text:
+            # Of votes that have been asked so before LLVM has looked at the text again.
+            self._prefix += ".again"
         self.made = 0
         self._defined: dict[str, tuple[int, str]] = {}
         self._named: dict[str, list[int]] = {}
@@ -123,7 +127,7 @@ class _Votes:
         if counts and (self._isa.vector_bits != 256 or width < 32):
             return
         made: list[str] = []
-        prefix = f"%weft.vote.{self.made}"
+        prefix = f"{self._prefix}.{self.made}"
         type = f"<{lanes} x i{width}>"
         wide = self._wide(mask, lanes, width, made, prefix)
         for name, vote in votes:
@@ -221,13 +225,14 @@ class _Votes:
         """Let a frozen comparison be one of frozen numbers, for all its uses: a vector of i1 is packed to be frozen."""
         number, line = self._defined[mask]
         found = _COMPARISON.match(self._defined[comparison][1])
-        if found is None or not _FREEZE.match(line):
+        compared = _operands(found) if found is not None else None
+        if found is None or compared is None or not _FREEZE.match(line):
             return
         type = f"<{found['lanes']} x {found['type']}>"
         lines, operands = [], []
-        for side, value in zip(("left", "right"), _operands(found), strict=True):
+        for side, value in zip(("left", "right"), compared, strict=True):
             if value.startswith("%"):
-                frozen = f"%weft.frozen.{number}.{side}"
+                frozen = f"{self._prefix}.{number}.{side}"
                 lines.append(f"  {frozen} = freeze {type} {value}")
                 value = frozen
             operands.append(value)
