@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from generators.python_text import PythonText, numbers
+from generators.python_warps import warp_operation
 
 BLOCKS: tuple[tuple[int, ...], ...] = (
     (32,),
@@ -94,7 +95,7 @@ class PythonGroup:
             self._keep,
         ]
         if self.has_warps:
-            kinds += [self._vote, self._vote, self._shuffle, self._shuffle, self._shuffle, self._butterfly]
+            kinds += [self._operate] * 6
         if depth:
             kinds += [self._together, self._together, self._repeat, self._repeat]
             kinds += [self._warps] if self.has_warps else []
@@ -247,46 +248,10 @@ class PythonGroup:
             f"if {t.one('t // 32 % 2 == 0', 't < 32', 't >= 32', '(t >> 5) + m > 3', 'i // 32 % 2')}:"
         ):
             for _ in range(t.one(1, 2)):
-                t.one(self._vote, self._shuffle, self._butterfly, self._alone)(0)
+                t.one(self._operate, self._operate, self._operate, self._alone)(0)
 
-    def _vote(self, depth: int) -> None:
-        t = self._text
-        what = t.one("any_sync", "all_sync", "eq_sync", "ballot_sync", "ballot_sync")
-        t.put(f"s = s * 3 + int(cuda.{what}(0xFFFFFFFF, {t.condition(1)}))")
-
-    def _shuffle(self, depth: int) -> None:
-        t = self._text
-        kind = t.one("whole", "int32", self.kind)
-        if kind in ("float16", "uint8", "int16"):
-            kind = "int32"
-        value = f"np.int64({t.value('whole')})" if kind == "whole" else t.value(kind)
-        k = t.one(1, 2, 5, 16, 31)
-        lane = t.one(0, 3, "m & 31", "(t + 1) & 31", "t & 31 ^ 5", "y[i] & 31", "31 - t % 32")
-        call = t.one(
-            f"shfl_sync(0xFFFFFFFF, {value}, {lane})",
-            f"shfl_up_sync(0xFFFFFFFF, {value}, {t.one(k, 'm & 7', 'b')})",
-            f"shfl_down_sync(0xFFFFFFFF, {value}, {t.one(k, 'm & 7', 'b')})",
-            f"shfl_xor_sync(0xFFFFFFFF, {value}, {t.one(k, 'm & 31')})",
-        )
-        t.put(
-            f"s = s * 5 + int(cuda.{call})" if kind != self.kind or t.maybe(0.5) else f"e = e + cuda.{call}"
-        )
-
-    def _butterfly(self, depth: int) -> None:
-        t, d = self._text, self._text.name("d")
-        how = t.one("xor", "down")
-        if t.maybe(0.5):
-            t.put(
-                f"{d} = 16",
-                f"while {d} > 0:",
-                f"    s += cuda.shfl_{how}_sync(0xFFFFFFFF, s, {d})",
-                f"    {d} //= 2",
-            )
-        else:
-            t.put(
-                f"for {d} in (16, 8, 4, 2, 1):",
-                f"    s = {t.one('max', 'min')}(s, cuda.shfl_{how}_sync(0xFFFFFFFF, s, {d}))",
-            )
+    def _operate(self, depth: int) -> None:
+        warp_operation(self._text, self.kind)
 
     def launches(self) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
         return [(self.grid, self.block)] * 2

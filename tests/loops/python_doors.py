@@ -1,7 +1,8 @@
 """Runs drawn modules of Python by some of their doors, beside the same text in plain Python (`conformance.reference`).
 
 A module has `plain`, a function of loops over `range`, and, unless iterations are in order, `lanes`, with a loop over
-`prange`, and `kernel`, with a thread for each of its iterations. Doors, widths and levels of instructions are drawn.
+`prange`, and `kernel`, with a thread for each of its iterations; where it has `scalar`, that makes the last of a call's
+arrays elementwise of the others. Doors, widths and levels of instructions are drawn.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def levels() -> list[str]:
 def functions(text: str, name: str) -> dict[str, Callable[..., None]]:
     """What a text defines; `name` is the file that it is said to be in."""
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"__name__": "drawn"}
     exec(compile(text, name, "exec"), found)
     return found
 
@@ -67,6 +68,7 @@ def compare(
     doors = (
         ["plain", "auto"] if program.in_order else ["prange", "prange", "auto", "kernel", "kernel", "plain"]
     )
+    doors += ["vectorize"] * (3 if "scalar" in made else 0)
     options: dict[str, Any] = {
         "width": rng.choice(WIDTHS),
         "boscc": rng.choice(("auto", "auto", "on", "off")),
@@ -96,6 +98,13 @@ def _through(door: str, made: dict[str, Any], options: dict[str, Any]) -> Callab
     if door == "kernel":
         kernel = cuda.jit(made["kernel"], **options)
         return lambda threads, *arguments: kernel[threads // 32 + 1, 32](*arguments)
+    if door == "vectorize":
+        elementwise = weft.vectorize(**options)(made["scalar"])
+
+        def store(threads: int, *arguments: Any) -> None:
+            arguments[-1][:] = elementwise(*arguments[:-1])
+
+        return store
     function = weft.jit(
         made["lanes" if door == "prange" else "plain"],
         **({"parallel": "auto"} if door == "auto" else {}),

@@ -1,4 +1,4 @@
-"""Random loops of Python over far ranges, stacks, sparse rows and numbers of every type do what plain Python does."""
+"""Random loops of Python over far ranges, stacks, sparse rows, and numbers of every type, do what they do in plain Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import pytest
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
-from generators import python_kinds, python_ranges, python_stacks
+from generators import python_far_nests, python_kinds, python_ranges, python_scalars, python_stacks
 from loops.python_doors import compare
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 5
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 4
 DRAWN: dict[Any, Sequence[int]] = {
+    python_far_nests.PythonFarNest: python_far_nests.SIZES,
     python_kinds.PythonKinds: python_kinds.SIZES,
     python_ranges.PythonRange: python_ranges.SIZES,
+    python_scalars.PythonScalar: python_scalars.SIZES,
     python_stacks.PythonStack: python_stacks.SIZES,
 }
 

@@ -232,3 +232,21 @@ def test_floats_become_128_bit_integers(op: str, type: str) -> None:
     go(mapped(op, "i128", type).address("go"))(given.size, given.ctypes.data, out.ctypes.data)
     for value, got in zip(given.tolist(), unpacked(out), strict=True):
         assert got == int(value) & MASK, (op, type, value)
+
+
+def test_levels_have_helpers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of one process may be made for several levels, and each may need what its processor lacks."""
+    text = """
+define i16 @f(double %x) {
+  %h = fptrunc double %x to half
+  %r = bitcast half %h to i16
+  ret i16 %r
+}
+"""
+    for level in ("x86-64", "x86-64-v2", "x86-64-v3"):
+        monkeypatch.setenv("WEFT_CPU", level)
+        data = emit_object(text, TargetSpec.chosen())
+        assert needed_symbols(data), "no helper is needed"
+        code = load_object(data, ["f"])
+        f = ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_double)(code.address("f"))
+        assert f(1.5) == np.float16(1.5).view(np.uint16)

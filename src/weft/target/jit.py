@@ -17,6 +17,7 @@ from weft.diag.errors import UnresolvedError
 from weft.machine.host import demand_runnable
 from weft.target.elf import Needed, needed_symbols, place_in_section
 from weft.target.machine import TargetSpec, emit_object
+from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.target.llvm import LinkedLibrary, Linker
@@ -162,10 +163,18 @@ def _helpers_object(spec: TargetSpec) -> bytes | None:
     return emit_object(Path(__file__).with_name("helpers.ll").read_text(), spec)
 
 
-@functools.cache
+_loaded_helpers: dict[TargetSpec, LoadedCode] = {}
+
+
 def _helpers(spec: TargetSpec) -> LoadedCode | None:
+    """The helpers for a processor, which are never unloaded: code of any object may call them."""
     data = _helpers_object(spec)
-    return None if data is None else LoadedCode(_linker().link("weft.helpers", data, sorted(_HELPERS), {}))
+    if data is None:
+        return None
+    name = f"weft.helpers.{next(_names)}"
+    return made_once(
+        _loaded_helpers, spec, lambda: LoadedCode(_linker().link(name, data, sorted(_HELPERS), {}))
+    )
 
 
 @functools.cache
