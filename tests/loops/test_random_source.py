@@ -1,4 +1,4 @@
-"""Random loops of Python over far ranges, stacks, sparse rows, and numbers of every type, do what they do in plain Python."""
+"""Random loops of Python, and functions for `vectorize`, do through every door what they do in plain Python."""
 
 from __future__ import annotations
 
