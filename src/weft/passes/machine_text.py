@@ -10,6 +10,7 @@ from weft.target.masked_loops import with_masked_loops
 from weft.target.numbered_masks import number_masks
 from weft.target.own_math import with_definitions
 from weft.target.short_fills import with_short_fills
+from weft.target.taken_places import with_taken_places
 
 
 def machine_text(module: Module, isa: Isa) -> str:
@@ -18,4 +19,5 @@ def machine_text(module: Module, isa: Isa) -> str:
         number_masks(function, isa)
     text = with_definitions(write_module(module, plain=True), isa)
     text = with_masked_loops(text, isa)
-    return with_lone_loads(with_short_fills(text, isa), isa)
+    text = with_taken_places(with_short_fills(text, isa), isa)
+    return with_lone_loads(text, isa)
