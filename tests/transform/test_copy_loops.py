@@ -68,6 +68,13 @@ def test_loops_that_do_more_stay(changes: dict[str, str]) -> None:
     assert copy_at_once(module, module.functions["f"]) == 0
 
 
+def test_loops_that_fill_a_run_are_left_for_that() -> None:
+    text = COPY.format_map(BYTES).replace("%i = add nsw i64 %k, %from", "%i = add nsw i64 %count, %from")
+    module = read_module(text)
+    assert copy_at_once(module, module.functions["f"]) == 0
+    assert not any("chosen" in block.name for block in module.functions["f"].blocks)
+
+
 @pytest.mark.parametrize("type", ["i8", "i32"])
 @pytest.mark.parametrize("count", [0, -4, 1, 5, 12])
 @pytest.mark.parametrize(("start", "to"), [(3, 20), (3, 3), (3, 4), (3, 7), (9, 3), (9, 8), (-5, 9), (2, -6)])

@@ -25,7 +25,7 @@ from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction,
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_seldom
 from weft.ir.types import I1, I64, PTR, VOID, FunctionType
-from weft.transform.loops.fill_loops import at_start, is_consecutive, length_of, only_counts
+from weft.transform.loops.fill_loops import at_start, is_consecutive, is_same_load, length_of, only_counts
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
@@ -99,7 +99,8 @@ def _only_copy(loop: CountedLoop, *, asks: bool = False) -> _Copy | None:
                     return None
             elif not (only_counts(i, loop) or (asks and i.op == "select")):
                 return None
-    if load is None or store is None:
+    if load is None or store is None or is_same_load(load, loop):
+        # What is loaded from one place fills a run (`weft.transform.loops.fill_loops`).
         return None
     copy = _Copy(load, store)
     return copy if asks or _is_run(copy, loop) else None

@@ -120,7 +120,7 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
             elif not (
                 only_counts(instruction, loop)
                 or (asks and instruction.op == "select")
-                or _is_same_load(instruction, loop)
+                or is_same_load(instruction, loop)
             ):
                 return None
     if store is None or (loop.top_tested and store.block is loop.header):
@@ -135,7 +135,7 @@ def only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
     return instruction.op in _ARITHMETIC or instruction.op in ("icmp", "br")
 
 
-def _is_same_load(value: Value, loop: CountedLoop) -> bool:
+def is_same_load(value: Value, loop: CountedLoop) -> bool:
     """Whether it loads from one place in all iterations of a loop."""
     return (
         isinstance(value, Instruction)
@@ -153,7 +153,7 @@ def _byte_of(value: Value, size: int, loop: CountedLoop) -> Value | None:
         data = value.bits.to_bytes(size, "little")
     elif size == 1 and value.type == I8:
         inside = isinstance(value, Instruction) and value.block in loop.blocks
-        return value if not inside or _is_same_load(value, loop) else None
+        return value if not inside or is_same_load(value, loop) else None
     else:
         return None
     return ConstInt(I8, data[0]) if data == data[:1] * size else None
