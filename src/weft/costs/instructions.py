@@ -11,6 +11,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.costs.constants import constants_of
+from weft.ir import Instruction
+from weft.ir.types import F32
 from weft.machine.cores import MOST_LONE_LOADS
 from weft.machine.targets import Isa
 
@@ -66,6 +68,9 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("br", "switch", "ret", "unreachable"), Cost(1, 1)),
 }
 """By opcode, and by intrinsic without its type suffix."""
+
+INVERSE_ROOT = Cost(20, 3)
+"""Of floats, in fast arithmetic: an estimate and four instructions that improve it."""
 
 COPY_UPDATE = 3.0
 """Cycles of a load, an operation and a store of one element that is in the cache."""
@@ -149,6 +154,21 @@ def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, i
         return count * one
     registers = max(1, lanes * element_bits // isa.vector_bits)
     return count * (one + 0.5) + registers
+
+
+def is_inverse_root(quotient: Instruction) -> bool:
+    """Whether a quotient is one by a root of 32 bits, in fast arithmetic: LLVM estimates and improves that."""
+    if quotient.op != "fdiv" or quotient.type != F32 or "fast" not in quotient.flags:
+        return False
+    root = quotient.operands[1]
+    is_root = isinstance(root, Instruction) and (root.callee_name or "").startswith("llvm.sqrt.")
+    return is_root and "fast" in root.flags
+
+
+def is_only_inverted(root: Instruction) -> bool:
+    """Whether all that becomes of a root is its inverse."""
+    users = list(root.instruction_users())
+    return bool(users) and all(is_inverse_root(user) and user.operands[1] is root for user in users)
 
 
 def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -> float:

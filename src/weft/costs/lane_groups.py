@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.loops.along_rows import changes_in
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.loops.own_walks import may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
@@ -22,6 +23,7 @@ from weft.costs.votes import regions_by_size, won_by_skips
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
+from weft.ir.effects import may_write
 from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
@@ -346,7 +348,7 @@ class WidthModel:
         Of `copied` are what rows that are copied were read by.
         """
         header = self._view.blocks[loop.header]
-        live: set[Value] = {*self._live.live_in[header], *header.phis()}
+        live: set[Value] = {*self._live.live_in[header], *header.phis(), *self._loaded_before(loop)}
         vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v) and v not in copied]
         bits = self._bits_of(vectors)
         if not self._isa.mask_registers:
@@ -354,6 +356,14 @@ class WidthModel:
             bits += 32 * self._is_divergent(loop)
         bits += self._bits_left_behind(loop)
         return self._lacking(bits, width)
+
+    def _loaded_before(self, loop: Loop) -> list[Instruction]:
+        """Loads that give the same in all iterations, as nothing is written in the loop: LLVM makes them before it."""
+        inside = {self._view.blocks[n] for n in loop.blocks}
+        instructions = [i for block in inside for i in block.instructions]
+        if any(may_write(i) for i in instructions):
+            return []
+        return [i for i in instructions if i.op == "load" and not changes_in(i.pointer, inside)]
 
     def _bits_of(self, vectors: Iterable[Instruction]) -> int:
         """Bits of each thread in registers that hold these values."""

@@ -19,7 +19,16 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.active_threads import active_shares
 from weft.costs.constants import Constants, constants_of
-from weft.costs.instructions import MATH_CALL, instruction_cost, memory_cost, runs_cost, table_cost
+from weft.costs.instructions import (
+    INVERSE_ROOT,
+    MATH_CALL,
+    instruction_cost,
+    is_inverse_root,
+    is_only_inverted,
+    memory_cost,
+    runs_cost,
+    table_cost,
+)
 from weft.ir import FALSE, TRUE, Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
@@ -165,6 +174,10 @@ class RegionCosts(Struct):
         op = instruction.op
         if op in ("atomicrmw", "cmpxchg"):
             return self.constants.test
+        if lanes > 1 and is_inverse_root(instruction):
+            return INVERSE_ROOT.cycles * max(1, lanes * 32 // self.isa.vector_bits)
+        if lanes > 1 and op == "call" and is_only_inverted(instruction):
+            return 0.0
         if op in ("load", "store"):
             bits, runs = self._bits(instruction.accessed_type), self.divergence.access_form(instruction).runs
             if runs is not None:

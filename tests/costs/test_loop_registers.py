@@ -1,0 +1,72 @@
+"""What loops hold in registers, and what inverse roots take, to the model of widths."""
+
+import pytest
+
+from weft.analysis.divergence import Divergence, analyze_divergence
+from weft.analysis.shapes import domain_named
+from weft.costs.lane_groups import WidthModel
+from weft.costs.regions import RegionCosts
+from weft.ir.reader import read_module
+from weft.machine.targets import AVX2
+
+#   A ──▶ L ◀─┐     each thread adds up what it is apart from others, and looks up where it is itself again and again
+#         │ ─ ┘
+#         ▼
+#         D
+PULLS = """
+declare float @llvm.sqrt.f32(float) nounwind willreturn memory(none)
+define void @k(ptr %x, ptr %out, i64 %tid.x, i64 %n) "weft.kernel" {{
+A:
+  br label %L
+L:
+  %j = phi i64 [ 0, %A ], [ %k, %L ]
+  %sum = phi float [ 0.0, %A ], [ %more, %L ]
+  %other = getelementptr float, ptr %x, i64 %j
+  %there = load float, ptr %other
+  %own = getelementptr float, ptr %x, i64 %tid.x
+  %here = load float, ptr %own
+  {store}
+  %apart = fsub fast float %there, %here
+  %squared = fmul fast float %apart, %apart
+  %root = call {flags} float @llvm.sqrt.f32(float %squared)
+  %inverse = fdiv {flags} float 1.0, %root
+  %more = fadd fast float %sum, %inverse
+  %k = add nsw i64 %j, 1
+  %again = icmp slt i64 %k, %n
+  br i1 %again, label %L, label %D
+D:
+  %at = getelementptr float, ptr %out, i64 %tid.x
+  store float %more, ptr %at
+  ret void
+}}
+"""
+STORE = "store float %sum, ptr %out"
+
+
+def analysed(flags: str = "fast", store: str = "") -> Divergence:
+    kernel = read_module(PULLS.format(flags=flags, store=store)).functions["k"]
+    domain = domain_named("product", (8,))
+    return analyze_divergence(
+        kernel, domain=domain, initial={kernel.args[2]: domain.strided(1, 64, 8)}, width=8
+    )
+
+
+def test_what_is_loaded_again_unchanged_is_held_in_registers() -> None:
+    for store, held in (("", 2), (STORE, 1)):
+        model = WidthModel(analysed(store=store), AVX2)
+        (loop,) = model._loops.loops
+        assert model._spills(loop, 8) == 0
+        # So many registers a value at 128 lanes, of 16; some are for other things.
+        lacking = 16 * held + model._constants.spare_registers - 16
+        assert model._spills(loop, 128) == model._constants.spill * lacking
+
+
+@pytest.mark.parametrize("width", [8, 32])
+def test_fast_inverse_roots_are_estimated(width: int) -> None:
+    def cycles(flags: str) -> float:
+        divergence = analysed(flags)
+        costs = RegionCosts.of(divergence, width, AVX2)
+        block = next(b for b in divergence.function.blocks if b.name == "L")
+        return sum(costs.cycles(i) for i in block.instructions if i.name in ("root", "inverse"))
+
+    assert 5 * cycles("fast") < cycles("")
