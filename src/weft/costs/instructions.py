@@ -161,8 +161,9 @@ def is_inverse_root(quotient: Instruction) -> bool:
     if quotient.op != "fdiv" or quotient.type != F32 or "fast" not in quotient.flags:
         return False
     root = quotient.operands[1]
-    is_root = isinstance(root, Instruction) and (root.callee_name or "").startswith("llvm.sqrt.")
-    return is_root and "fast" in root.flags
+    if not isinstance(root, Instruction) or not (root.callee_name or "").startswith("llvm.sqrt."):
+        return False
+    return "fast" in root.flags
 
 
 def is_only_inverted(root: Instruction) -> bool:
