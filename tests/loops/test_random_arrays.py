@@ -39,3 +39,14 @@ def test_random_functions(monkeypatch: pytest.MonkeyPatch) -> None:
             for number, (a, b) in enumerate(zip(given, wanted, strict=True)):
                 where = f"seed {seed}, {size}, argument {number}"
                 assert not isinstance(a, np.ndarray) or same(a, b), f"{where}\n{a}\nnot\n{b}\n{text}"
+
+
+def third(a, n):
+    a[::3] = a[: (n + 2) // 3]
+
+
+def test_tests_in_front_of_loops_divide_by_no_zero() -> None:
+    """One with a quotient by 0 in it left LLVM nothing but the way on which there is no memory."""
+    a = np.arange(20.0)
+    weft.jit(third, parallel="auto")(a, 20)
+    assert a.tolist() == [x // 3 if x % 3 == 0 else x for x in range(20)]

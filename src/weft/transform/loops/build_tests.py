@@ -152,8 +152,13 @@ class Computed:
 
     def _floor(self, atom: Floor) -> Value:
         builder, value = self._builder, self.value(atom.value)
+        known = atom.divisor.constant
+        if known is not None and not 0 < known < 1 << 63:
+            # The test does not hold; a divisor that does not fit would be a zero, and the quotient undefined.
+            self.valid.append(builder.icmp("ne", const_int(0), const_int(0)))
+            return const_int(0)
         divisor = self.value(as_expression(atom.divisor))
-        if atom.divisor.constant is None:
+        if known is None:
             positive = builder.icmp("sgt", divisor, const_int(0))
             self.valid.append(positive)
             divisor = builder.select(positive, divisor, const_int(1))
