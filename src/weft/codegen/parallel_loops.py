@@ -254,11 +254,11 @@ def plan_loop(
         return LoopPlan(walk.choice)
     chosen: OpenChoice | None = None
     if width is None and may_be_open(unit.divergence, in_loop=True):
-        narrow = _narrowed(module, body, lanes, isa, runner)
+        narrow, is_narrower = _narrowed(module, body, lanes, isa, runner)
         chosen = open_choice(narrow, isa, in_loop=True) if both_ways else None
         choice = choose_width(narrow, isa, in_loop=True)
-        if choice.width == 1 and chosen is None:
-            # Its own numbers have the width of addresses.
+        if chosen is None and (choice.width == 1 or not is_narrower):
+            # In one lane its own numbers have the width of addresses.
             return LoopPlan(choice)
     runner.run(narrowing_passes(runner.left_out), unit)
     in_lanes = chosen is not None
@@ -287,17 +287,25 @@ def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     return choice
 
 
-def _narrowed(module: Module, body: Function, lanes: LaneSpace, isa: Isa, runner: Runner) -> Divergence:
-    """The divergence of a body whose numbers that differ from lane to lane are narrow; the body itself stays."""
+def _narrowed(
+    module: Module, body: Function, lanes: LaneSpace, isa: Isa, runner: Runner
+) -> tuple[Divergence, bool]:
+    """The divergence of a body whose numbers that differ from lane to lane are narrow, and whether any is narrower.
+
+    The body itself stays.
+    """
     trial = clone_function(body, f"{body.name}.narrow")
     unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
-    runner.watched_by().run(narrowing_passes(runner.left_out), unit)
+    changing: list[str] = []
+    runner.watched_by(lambda done, unit: changing.append(done.name)).run(
+        narrowing_passes(runner.left_out), unit
+    )
     if unit.summary.guessed:
         guess_for_good(trial)
         unit.forget()
     found = unit.divergence
     del module.functions[trial.name]
-    return found
+    return found, bool(changing)
 
 
 def _mostly_run(module: Module, body: Function, lanes: LaneSpace, isa: Isa) -> Divergence:
