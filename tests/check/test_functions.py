@@ -245,7 +245,7 @@ def test_a_vector_math_library_may_round_otherwise():
         return math.exp(x)
 
     exponential(np.linspace(-3, 3, 32))
-    (made,) = exponential._loops.values()
+    (made,) = exponential._walks.compiled
     assert checked(made)[-1] == "machine code"
 
 

@@ -137,4 +137,5 @@ def test_increments_are_unrolled() -> None:
         (text,) = compiled.inspect_llvm().values()
         texts.append(text.count("load i8"))
     unrolled, before = texts
-    assert unrolled >= 2 * before
+    # The loop is written out eight times, and so are no versions that hardly run.
+    assert unrolled == before + 7
