@@ -14,7 +14,7 @@ from weft.diag.errors import SignatureError
 from weft.fast_math import fast_math
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import Signature
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -159,10 +159,7 @@ def jit(
 
     @located
     def decorate(function: Any) -> Kernel | DeviceFunction:
-        if not isinstance(function, FunctionType):
-            raise SignatureError(
-                f"{described(function)} is no Python function", hint="decorate a function written with def"
-            )
+        function = python_function(function)
         return make(function, signatures)
 
     return decorate

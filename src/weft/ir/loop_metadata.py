@@ -64,11 +64,13 @@ def mark_in_step(back_edge: Instruction, lanes: int, *, in_grains: bool = False)
 
 
 def mark_version(back_edge: Instruction, what: str) -> None:
-    """Note, beside what is noted already, which version of its nest the loop with this back edge begins.
-
-    Or that what is accessed in it is `APART`.
-    """
+    """Note, beside what is noted already, which version of its nest the loop with this back edge begins."""
     _add(back_edge, MDTuple([MDString(what)]))
+
+
+def mark_apart(back_edge: Instruction) -> None:
+    """Note, beside what is noted already, that arrays are `APART` in the loop with this back edge."""
+    _add(back_edge, MDTuple([MDString(APART)]))
 
 
 def mark_scalar(back_edge: Instruction) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from weft.analysis.sequential.instantiation import parameters_by_rounds
-from weft.diag.errors import ArgumentError, CompileError, SettingError, SignatureError
+from weft.diag.errors import ArgumentError, CompileError, SettingError
 from weft.frontend.clang import compile_c
 from weft.frontend.python.compile import compile_python
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.ir import Function, Module
 from weft.ir.metadata import DebugLoc
 from weft.ir.reader import read_module
@@ -65,10 +65,7 @@ def analyze(function: Any, *example_arguments: Any) -> LoopNestReport:
     docs/sequential_loops.md; Juravle, Automatic program analysis for data parallel kernels, ch. 4.
     """
     plain = getattr(function, "py_func", function)
-    if not isinstance(plain, FunctionType):
-        raise SignatureError(
-            f"{described(function)} is no Python function", hint="pass a function written with def"
-        )
+    plain = python_function(plain, "pass")
     return analyze_python(plain, tuple(typeof(a) for a in example_arguments))
 
 

@@ -81,6 +81,7 @@ class ElementwiseWalks:
             walk = np.nditer(
                 [*inputs, out],
                 flags=["external_loop", "zerosize_ok", "copy_if_overlap"],
+                # NumPy's stubs know flags as literals only.
                 op_flags=flags,  # type: ignore[arg-type]
                 op_dtypes=[*(a.dtype for a in inputs), result],
                 order=order,

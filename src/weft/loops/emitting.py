@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from weft.diag.errors import SettingError, SignatureError
+from weft.diag.errors import SettingError
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import Array, KernelType, Scalar
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.loops.analysis import analyze_python
 from weft.loops.emission.source import EmittedSource, emit_report
 from weft.loops.emission.subscripts import Shape
@@ -51,10 +51,7 @@ def emit(
     if language not in LANGUAGES.values():
         raise SettingError(f"there is no language {language!r}", hint="'cuda' or 'opencl'")
     plain = getattr(function, "py_func", function)
-    if not isinstance(plain, FunctionType):
-        raise SignatureError(
-            f"{described(function)} is no Python function", hint="pass a function written with def"
-        )
+    plain = python_function(plain, "pass")
     types = tuple(typeof(a) for a in example_arguments)
     report = analyze_python(plain, types, order=True)
     return emit_report(report, language, {plain.__name__: shapes_of(plain, types)}, fastmath=fastmath)

@@ -20,7 +20,7 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature, none
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
@@ -95,10 +95,7 @@ def guvectorize(
 
     @located
     def decorate(function: Any) -> GeneralizedFunction:
-        if not isinstance(function, FunctionType):
-            raise SignatureError(
-                f"{described(function)} is no Python function", hint="decorate a function written with def"
-            )
+        function = python_function(function)
         return GeneralizedFunction(
             function,
             parsed,

@@ -25,7 +25,7 @@ from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
@@ -157,10 +157,7 @@ def jit(
 
     @located
     def decorate(function: Any) -> JitFunction:
-        if not isinstance(function, FunctionType):
-            raise SignatureError(
-                f"{described(function)} is no Python function", hint="decorate a function written with def"
-            )
+        function = python_function(function)
         return JitFunction(function, chosen, tuple(map(parse_signature, signatures)))
 
     return decorate

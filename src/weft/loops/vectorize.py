@@ -9,7 +9,7 @@ from typing import Any
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
 from weft.frontend.python.signatures import parse_signature
-from weft.frontend.python.wording import described
+from weft.frontend.python.wording import python_function
 from weft.jit_options import jit_options
 from weft.loops.elementwise import VectorizedFunction
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
@@ -84,10 +84,7 @@ def vectorize(
 
     @located
     def decorate(function: Any) -> VectorizedFunction:
-        if not isinstance(function, FunctionType):
-            raise SignatureError(
-                f"{described(function)} is no Python function", hint="decorate a function written with def"
-            )
+        function = python_function(function)
         return VectorizedFunction(function, tuple(map(parse_signature, given)), chosen, identity)
 
     return decorate

@@ -13,7 +13,7 @@ from weft.analysis.sequential.scope import Scope, line_of
 from weft.diag.remarks import RemarkKind
 from weft.ir import TRUE, Builder, Function, Value
 from weft.ir.locations import span_of
-from weft.ir.loop_metadata import APART, KEPT, mark_in_step, mark_parallel, mark_version, unmark
+from weft.ir.loop_metadata import KEPT, mark_apart, mark_in_step, mark_parallel, mark_version, unmark
 from weft.passes.chosen_loops import PASS, Chosen
 from weft.passes.loop_order import Change, undo
 from weft.passes.loop_tiles import run_in_tiles
@@ -100,7 +100,7 @@ def apply_chosen(
         else:
             mark_parallel(back_edge, proved=True)
             if not chosen.updates:
-                mark_version(back_edge, APART)
+                mark_apart(back_edge)
     what = "the iterations of this loop are independent"
     if chosen.updates:
         what += ", but for elements that they update, of which each thread has a copy"

@@ -67,9 +67,14 @@ MOST_DEEP = 8
 """Masks of masks of masks; deeper ones are left alone."""
 
 
+def joins_votes(isa: Isa) -> bool:
+    """Whether a processor is better asked so."""
+    return isa.arch == "x86_64" and not isa.mask_registers
+
+
 def with_joined_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
-    if isa.mask_registers or isa.arch != "x86_64" or not _VOTE.search(text):
+    if not joins_votes(isa) or not _VOTE.search(text):
         return None
     parts = _FUNCTION.split(text)
     done = [_Votes(part, isa) if _VOTE.search(part) else None for part in parts]

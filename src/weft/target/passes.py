@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.target.joined_votes import with_joined_votes
+from weft.target.joined_votes import joins_votes, with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
@@ -147,7 +147,8 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     """Run the passes over a parsed module, in place."""
     if isinstance(passes, PassList):
         module.run_passes(passes.passes, machine)
-    elif passes.once:
+        return
+    if passes.once:
         module.run_passes(("always-inline", "globaldce"), machine)
         module.simplify_functions(passes.level, machine, unroll=passes.unroll)
     else:
@@ -160,13 +161,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         )
         if passes.vectorize:
             _take_own_math(module, machine)
-    if not isinstance(passes, PassList):
-        _join_votes(module, machine)
-
-
-def _join_votes(module: ParsedModule, machine: TargetMachine) -> None:
-    text = with_joined_votes(str(module), machine.isa)
-    if text is not None:
+    if joins_votes(machine.isa) and (text := with_joined_votes(str(module), machine.isa)) is not None:
         module.replace(text, machine)
 
 

@@ -57,7 +57,7 @@ class _Place(Struct, frozen=True):
     length
         The parameter that rows have their length from, None where no term is a product with one.
     rows, offset
-        How many of its bytes, and what else is known.
+        How many times the length the bytes to its row are, and the constant bytes behind them.
     """
 
     base: Value

@@ -9,6 +9,8 @@ could wrap around before the test fails is no counter.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
@@ -221,13 +223,13 @@ def _ends(counter: Counter, predicate: str) -> bool:
     return step > 0 and "nuw" in flags
 
 
-def is_left_by_itself(loop: CountedLoop) -> bool:
-    """Whether only the loop goes to its exit, and what is used there goes through φs."""
-    inside = set(loop.blocks)
-    if any(p not in inside for p in loop.exit.predecessors):
+def is_left_by_itself(loop: CountedLoop, others: Collection[BasicBlock] = ()) -> bool:
+    """Whether only the loop goes to its exit, and to `others` that it has, and what is used there goes through φs."""
+    inside, exits = set(loop.blocks), {loop.exit, *others}
+    if any(p not in inside for exit in exits for p in exit.predecessors):
         return False
     return all(
-        user.block in inside or (user.is_phi and user.block is loop.exit)
+        user.block in inside or (user.is_phi and user.block in exits)
         for block in loop.blocks
         for i in block.instructions
         for user in i.instruction_users()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FunctionType
 
-from weft.diag.errors import WeftError
+from weft.diag.errors import SignatureError, WeftError
 
 _OF_FUNCTIONS = (
     ("in kernels", "in compiled functions"),
@@ -42,3 +43,18 @@ def described(value: object) -> str:
         return name
     text = repr(value)
     return f"an object of class {type(value).__qualname__}" if " at 0x" in text else text[:60]
+
+
+def python_function(value: object, do: str = "decorate") -> FunctionType:
+    """The function that a caller was given; what to `do` with one is said where it is none.
+
+    Raises
+    ------
+    SignatureError
+        It is no Python function.
+    """
+    if not isinstance(value, FunctionType):
+        raise SignatureError(
+            f"{described(value)} is no Python function", hint=f"{do} a function written with def"
+        )
+    return value

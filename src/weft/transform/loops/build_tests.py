@@ -22,7 +22,7 @@ from weft.analysis.symbolic.expression import (
     Symbol,
     as_expression,
 )
-from weft.ir import TRUE, Builder, Instruction, Value
+from weft.ir import FALSE, TRUE, Builder, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I1, I64, FunctionType, IntType, PointerType, StructType
@@ -90,7 +90,7 @@ class Computed:
     def _number(self, number: int) -> Value:
         if -(1 << 63) <= number < 1 << 63:
             return const_int(number)
-        self.valid.append(self._builder.icmp("ne", const_int(0), const_int(0)))
+        self.valid.append(FALSE)
         return const_int(0)
 
     def _arithmetic(self, op: str, a: Value, b: Value) -> Value:
@@ -155,7 +155,7 @@ class Computed:
         known = atom.divisor.constant
         if known is not None and not 0 < known < 1 << 63:
             # The test does not hold; a divisor that does not fit would be a zero, and the quotient undefined.
-            self.valid.append(builder.icmp("ne", const_int(0), const_int(0)))
+            self.valid.append(FALSE)
             return const_int(0)
         divisor = self.value(as_expression(atom.divisor))
         if known is None:

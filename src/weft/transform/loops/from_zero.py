@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from weft.analysis.integers.intervals import full
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop, is_left_by_itself
 from weft.graph.block_index import block_index
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
@@ -77,7 +77,11 @@ def _next(
         if asked and ranges is None:
             ranges = Ranges(function, view, block_index(view.cfg))
         moved = [number for number in asked if ranges is not None and _is_moved(number, loop, ranges)]
-        if (moved or _asks(loop)) and _is_left_by_itself(loop, found, view) and chosen(loop):
+        if (
+            (moved or _asks(loop))
+            and is_left_by_itself(loop, {view.blocks[exit] for exit in found.exits})
+            and chosen(loop)
+        ):
             return view, found, loop, moved
     return None
 
@@ -90,17 +94,6 @@ def _counted(view: CFGView, found: Loop) -> CountedLoop | None:
         if isinstance(loop, str) or loop.tests_next:
             return None
     return loop
-
-
-def _is_left_by_itself(loop: CountedLoop, found: Loop, view: CFGView) -> bool:
-    """Whether only the loop goes to its exits, and what is used there goes through φs."""
-    inside, exits = set(loop.blocks), {view.blocks[exit] for exit in found.exits}
-    return all(p in inside for exit in exits for p in exit.predecessors) and all(
-        user.block in inside or (user.is_phi and user.block in exits)
-        for block in loop.blocks
-        for i in block.instructions
-        for user in i.instruction_users()
-    )
 
 
 def _may_be_copied(loop: CountedLoop) -> bool:
