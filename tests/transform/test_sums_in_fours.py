@@ -12,6 +12,8 @@ from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.machine.targets import best_isa, isa_named
+from weft.transform.loops.alone import prepare_alone
 from weft.transform.loops.close_loops import is_loop_closed
 from weft.transform.loops.sums_in_fours import add_in_fours
 
@@ -128,6 +130,18 @@ def test_other_loops_stay(old: str, new: str) -> None:
     text = SUM.replace(old, new)
     assert text != SUM
     assert made(text)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("cpu", "loads"),
+    [("x86-64-v3", 6), ("x86-64-v4", 6), ("sapphirerapids", 6), ("icelake-server", 2)],
+)
+def test_cores_with_slow_gathers_have_one_total(cpu: str, loads: int) -> None:
+    """With AVX-512 LLVM makes one gather of the four lookups."""
+    features = isa_named("avx2" if cpu == "x86-64-v3" else "avx512").features
+    module = read_module(SUM)
+    prepare_alone(module.functions["f"], best_isa("x86_64", features, cpu))
+    assert write_module(module).count("load i32") == loads
 
 
 def sums(starts, columns, values, x, y):

@@ -8,7 +8,7 @@ take what the last iteration computed last (`carried_last`). Divisions by what a
 multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes gathers of that, or
 takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
-Other sums of what is looked up go on in four totals, where there is no AVX-512 (`sums_in_fours`).
+Other sums of what is looked up go on in four totals, where gathers are not slow (`sums_in_fours`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -48,8 +48,8 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
-    if not isa.mask_registers:
-        # Else LLVM takes such lookups together again, as gathers.
+    if not (isa.mask_registers and isa.core.slow_gathers):
+        # With AVX-512 LLVM takes four such lookups together again, as a gather.
         made += add_in_fours(function, for_llvm)
     made += leave_for_the_end(function, for_llvm)
     made += _keep_lookups_scalar(function, for_llvm)
