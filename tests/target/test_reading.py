@@ -15,6 +15,7 @@ from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.loops.llvm_ir import vectorize_ir
 from weft.report.llvm_programs import text_program
+from weft.target.llvm import print_module
 from weft.target.machine import TargetSpec
 from weft.target.reading import decode_text, read_foreign
 
@@ -179,3 +180,20 @@ def test_damaged_text_raises_nothing_but_errors_of_weft(number: int) -> None:
             read()
         except WeftError as error:
             str(error).encode()
+
+
+def test_names_of_debug_information_that_llvm_has_changed_are_read() -> None:
+    """Clang 20 and before call kernels of OpenCL so; LLVM 22 reads the new name alone."""
+    text = """
+define void @k() !dbg !2 {
+  ret void
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!4}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "k.cl", directory: "")
+!2 = distinct !DISubprogram(name: "k", scope: !1, file: !1, line: 1, type: !3, spFlags: DISPFlagDefinition, unit: !0)
+!3 = !DISubroutineType(cc: DW_CC_LLVM_OpenCLKernel, types: !{null})
+!4 = !{i32 2, !"Debug Info Version", i32 3}
+"""
+    assert "cc: DW_CC_LLVM_DeviceKernel" in print_module(text)

@@ -105,7 +105,7 @@ class ParsedModule:
     __slots__ = ("ref",)
 
     def __init__(self, text: str, machine: TargetMachine) -> None:
-        self.ref: Any = _refusing(binding.parse_assembly, _targeted(text, machine), binding.create_context())
+        self.ref: Any = _parsed(_targeted(text, machine))
         _refusing(self.ref.verify)
 
     def replace(self, text: str, machine: TargetMachine) -> None:
@@ -215,9 +215,16 @@ def print_module(text: str) -> str:
     CompileError
         LLVM's parser or verifier refuses the module.
     """
-    module = _refusing(binding.parse_assembly, text, binding.create_context())
+    module = _parsed(text)
     _refusing(module.verify)
     return str(module)
+
+
+def _parsed(text: str) -> Any:
+    """Return the module of a text; LLVM brings older text into today's form, but for names in debug information."""
+    for old, name in _RENAMED.items():
+        text = text.replace(old, name)
+    return _refusing(binding.parse_assembly, text, binding.create_context())
 
 
 class LinkedLibrary:
@@ -306,6 +313,9 @@ def _restrain_newgvn() -> None:
     # NewGVN that miscompiled (llvm-project issue 53277 and others).
     binding.set_option("weft", "--enable-phi-of-ops=false")
 
+
+_RENAMED = {"DW_CC_LLVM_OpenCLKernel": "DW_CC_LLVM_DeviceKernel"}
+"""Names that LLVM has changed and does not read any more: that of LLVM 20 and before, and today's."""
 
 _TARGET_LINE = re.compile(r"^target (datalayout|triple) = \"([^\"]*)\"", re.MULTILINE)
 _CPU_ATTRIBUTE = re.compile(

@@ -1,6 +1,12 @@
 /* Math functions whose results are exact or correctly rounded (OpenCL C 1.2, 6.12.2; 3.0, 6.15.2). */
 #include "rounding.h"
 
+/* clang before version 21 has them under these names. */
+#if !__has_builtin(__builtin_elementwise_maxnum)
+#define __builtin_elementwise_maxnum __builtin_elementwise_max
+#define __builtin_elementwise_minnum __builtin_elementwise_min
+#endif
+
 #define ROUNDINGS(T)                                                                                                   \
   T PURE ceil(T x) { return __builtin_elementwise_ceil(x); }                                                           \
   T PURE floor(T x) { return __builtin_elementwise_floor(x); }                                                         \

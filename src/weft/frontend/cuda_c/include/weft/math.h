@@ -3,6 +3,12 @@
 #ifndef WEFT_CUDA_MATH_H
 #define WEFT_CUDA_MATH_H
 
+/* clang before version 21 has them under these names. */
+#if !__has_builtin(__builtin_elementwise_maxnum)
+#define __builtin_elementwise_maxnum __builtin_elementwise_max
+#define __builtin_elementwise_minnum __builtin_elementwise_min
+#endif
+
 /* A function of C, for floats, doubles, and under the name with f. */
 #define WEFT_C_1(NAME)                                                                                                 \
   WEFT_PRIMITIVE float weft_c_##NAME##f(float) __asm__(#NAME "f") __attribute__((const));                              \
