@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -96,6 +97,37 @@ def sparse_sums(begins, columns, weights, vector, result):
         result[i] = total
 
 
+@cuda.jit
+def nearest_points(x, y, z, radii, queries, result):
+    """Find the distance to the nearest point in a tree of balls in balls, nearer ones first, with a stack."""
+    i = cuda.grid(1)
+    if i < result.size:
+        waiting = cuda.local.array(32, np.int32)
+        waiting[0] = 0
+        top = 1
+        leaves = x.size // 2
+        best = np.float32(4)
+        while top > 0:
+            top -= 1
+            ball = waiting[top]
+            dx, dy, dz = x[ball] - queries[i, 0], y[ball] - queries[i, 1], z[ball] - queries[i, 2]
+            gap = math.sqrt(dx * dx + dy * dy + dz * dz) - radii[ball]
+            if gap < best:
+                if ball >= leaves:
+                    best = gap
+                else:
+                    near = 2 * ball + 1
+                    far = near + 1
+                    ax, ay, az = x[near] - queries[i, 0], y[near] - queries[i, 1], z[near] - queries[i, 2]
+                    bx, by, bz = x[far] - queries[i, 0], y[far] - queries[i, 1], z[far] - queries[i, 2]
+                    if bx * bx + by * by + bz * bz < ax * ax + ay * ay + az * az:
+                        near, far = far, near
+                    waiting[top] = far
+                    waiting[top + 1] = near
+                    top += 2
+        result[i] = best
+
+
 def _ranges(size: int, ordered: bool) -> Arguments:
     rng = numbers()
     low = rng.random(QUERIES, np.float32)
@@ -121,6 +153,28 @@ def _tree(size: int, ordered: bool) -> Arguments:
                 work.append(part)
     queries = rng.random(QUERIES, np.float32)
     return splits, left, right, np.sort(queries) if ordered else queries, np.zeros(QUERIES, np.float32)
+
+
+def _balls(size: int, ordered: bool) -> Arguments:
+    rng = numbers()
+    points = rng.random((size, 3), np.float32)
+    places, radii = np.zeros((2 * size - 1, 3), np.float32), np.zeros(2 * size - 1, np.float32)
+    work = [(0, points)]
+    while work:
+        ball, inside = work.pop()
+        low, high = inside.min(axis=0), inside.max(axis=0)
+        places[ball] = (low + high) / 2
+        radii[ball] = np.sqrt(((inside - places[ball]) ** 2).sum(axis=1).max())
+        if len(inside) > 1:
+            inside = inside[np.argsort(inside[:, np.argmax(high - low)])]
+            work += [(2 * ball + 1, inside[: len(inside) // 2]), (2 * ball + 2, inside[len(inside) // 2 :])]
+    queries = rng.random((QUERIES, 3), np.float32)
+    # Neighbours along a curve through all eighths of eighths of the cube.
+    eighths = (queries * 8).astype(np.int32)
+    order = sum(((eighths[:, a] >> b) & 1) << (3 * b + a) for a in range(3) for b in range(3))
+    queries = queries[np.argsort(order)] if ordered else queries
+    x, y, z = (np.ascontiguousarray(places[:, a]) for a in range(3))
+    return x, y, z, radii, queries, np.zeros(QUERIES, np.float32)
 
 
 def _words(mean: int) -> Arguments:
@@ -161,6 +215,12 @@ def _sparse(size: int, most: int) -> Arguments:
 PROGRAMS = (
     Program(range_counts, *(partial(_ranges, size, o) for size in (1 << 12, 1 << 20) for o in (False, True))),
     Program(least_gaps, *(partial(_tree, size, o) for size in (1 << 10, 1 << 17) for o in (False, True))),
+    Program(
+        nearest_points,
+        *(partial(_balls, size, o) for size in (1 << 10, 1 << 15) for o in (False, True)),
+        threads=QUERIES,
+        tolerance=1e-5,
+    ),
     Program(final_states, partial(_words, 8), partial(_words, 60)),
     Program(found_values, partial(_hashed, 1 << 12, 0.7), partial(_hashed, 1 << 18, 0.9)),
     Program(sparse_sums, partial(_sparse, 1 << 12, 20), partial(_sparse, 1 << 21, 60)),
