@@ -31,6 +31,7 @@ from weft.passes.kernels import KERNELS
 from weft.passes.loops import LOOPS
 from weft.passes.lower_function import lower_function
 from weft.passes.lower_kernel import lower_kernel
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Printer, Runner
 from weft.target.machine import TargetSpec
 from weft.transform.boscc.insertion import Boscc, BosccMode
@@ -148,7 +149,7 @@ def _run_list(
         return lower_function(module, name, results, jit_options, spec, runner=runner).text
     unit = _foreign_unit(passes, module, name, options, spec, runner)
     runner.run(passes, unit)
-    return write_module(unit.module, plain=True)
+    return machine_text(unit.module, spec.isa)
 
 
 def _foreign_unit(

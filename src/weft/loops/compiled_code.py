@@ -11,12 +11,12 @@ from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.width import one_register
 from weft.diag.remarks import Remark
 from weft.ir import Function, Module
-from weft.ir.writer import write_module
 from weft.options import CompileOptions
 from weft.passes.adopt import adopt
 from weft.passes.foreign import FOREIGN_FUNCTIONS
 from weft.passes.foreign_unit import ForeignFunctionUnit
 from weft.passes.lower_kernel import lower_kernel
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.report.build import ReportOptions
 from weft.report.compiled import CompiledCode
@@ -24,7 +24,6 @@ from weft.report.llvm_programs import CompileText
 from weft.report.machine_code import Lines, MakeLines, joined_lines, machine_lines
 from weft.report.text_source import TextSource
 from weft.target.machine import TargetSpec
-from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
@@ -72,7 +71,7 @@ def code_of_text(file: str, lines_of_text: bool) -> CompileText:
 
 
 def _function_lines(module: Module, spec: TargetSpec) -> Lines:
-    return machine_lines(with_definitions(write_module(module, plain=True), spec.isa), WHOLE, spec)
+    return machine_lines(machine_text(module, spec.isa), WHOLE, spec)
 
 
 def _whole_function(

@@ -13,26 +13,26 @@ from weft.ir import Builder, Function, Module, Value
 from weft.ir.constants import ConstZero
 from weft.ir.types import I1, IntType, VectorType
 from weft.ir.verifier import verify
-from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.machine.vector_abi import Variant
 from weft.options import checking
 from weft.passes.foreign import WHOLE_FUNCTION
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignUnit
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
-from weft.target.own_math import with_definitions
 from weft.target.vector_math import MathSymbol
 from weft.transform.foreign.inline_marks import LOCAL
 from weft.transform.groups.single_lane import run_single_lane
 
 
 class DeclaredVariants(Struct):
-    """The versions that were made, what was decided, and the vector math functions that they call."""
+    """The versions that were made, what was decided, vector math functions that they call, and the module's text."""
 
     made: list[Function] = field(default_factory=list)
     remarks: RemarkLog = field(default_factory=RemarkLog)
     math: dict[str, MathSymbol] = field(default_factory=dict)
+    text: str = ""
 
 
 def add_declared_variants(program: ForeignUnit) -> DeclaredVariants:
@@ -64,11 +64,11 @@ def add_declared_variants(program: ForeignUnit) -> DeclaredVariants:
     for function in module.definitions():
         run_single_lane(function)
     verify(module)
-    text = with_definitions(write_module(module, plain=True), program.isa) if checking() else ""
+    found.text = machine_text(module, program.isa)
     for unit, log in checks if checking() else ():
         from weft.check.foreign import check_lanes
 
-        check_lanes(unit, unit.function, text, log.stages)
+        check_lanes(unit, unit.function, found.text, log.stages)
     return found
 
 

@@ -20,7 +20,6 @@ from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c
 from weft.ir.verifier import verify
-from weft.ir.writer import write_module
 from weft.loops.c_header import c_declaration
 from weft.loops.declared_variants import add_declared_variants
 from weft.machine.host import chosen
@@ -30,12 +29,12 @@ from weft.passes.adopt import adopt, chosen_function
 from weft.passes.declared import PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, FORM
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
+from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object, optimized
-from weft.target.own_math import with_definitions
 from weft.target.passes import WHOLE, Pipeline
 from weft.target.reading import decode_text
 from weft.target.vector_math import of_libraries
@@ -253,8 +252,8 @@ def _declared(unit: ForeignUnit, file: str) -> VectorizedIR:
     declarations = [c_declaration(function) for function in found.made]
     header = None if None in declarations else "\n".join(d for d in declarations if d is not None)
     names = ", ".join(function.name for function in found.made)
-    text = _text_of(unit)
-    return VectorizedIR(names, 0, found.remarks, tuple(of_libraries(found.math)), text, unit.spec, header)
+    libraries = tuple(of_libraries(found.math))
+    return VectorizedIR(names, 0, found.remarks, libraries, found.text, unit.spec, header)
 
 
 def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
@@ -262,7 +261,7 @@ def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> Vect
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
     made = VectorizedIR(
         unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks,
-        tuple(of_libraries(unit.math)), _text_of(unit), unit.spec, "", unit.pipeline,
+        tuple(of_libraries(unit.math)), machine_text(unit.module, unit.isa), unit.spec, "", unit.pipeline,
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_loops
@@ -281,18 +280,14 @@ def _whole_function(unit: ForeignFunctionUnit, check_with: Sequence[Any] | None)
     if unit.name != unit.wanted:
         scalar.linkage.linkage = "internal"
     made = VectorizedIR(
-        unit.simd_name, 0, unit.remarks, tuple(of_libraries(unit.math)), _text_of(unit), unit.spec,
-        c_declaration(unit.simd),
+        unit.simd_name, 0, unit.remarks, tuple(of_libraries(unit.math)), machine_text(unit.module, unit.isa),
+        unit.spec, c_declaration(unit.simd),
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_lanes
 
         check_lanes(unit, scalar, made._text, log.stages, check_with)
     return made
-
-
-def _text_of(unit: ForeignUnit) -> str:
-    return with_definitions(write_module(unit.module, plain=True), unit.spec.isa)
 
 
 def _run(passes: PassList, unit: ForeignUnit, check: bool) -> StageLog:
