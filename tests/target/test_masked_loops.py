@@ -1,12 +1,20 @@
 """Masked accesses that no instruction makes ask about all lanes together, or loop; no lane has a branch of its own."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from codegen.machine_code import spec_of
 from weft import cuda
-from weft.machine.targets import AVX2, AVX512, SSE2
+from weft.ir.reader import read_module
+from weft.ir.writer import write_module
+from weft.machine.targets import AVX2, AVX512, NEON, SSE2, Isa
+from weft.target.jit import load_object
+from weft.target.machine import emit_object
 from weft.target.masked_loops import with_masked_loops
+from weft.target.passes import FINAL, WHOLE, Pipeline
 
 
 def move(source, target, index, limit):
@@ -72,3 +80,73 @@ def test_loads_of_neighbours_stay_where_there_is_an_instruction_for_them() -> No
     assert "icmp ule i64 %offset, 3968" in with_masked_loops(floats, SSE2)
     constant = call.format(t="i8", m="i8", mask="splat (i1 true)")
     assert with_masked_loops(constant, SSE2) == constant
+
+
+TYPES = {"i8": "i8", "i16": "i16", "f16": "half", "i32": "i32", "f64": "double", "p0": "ptr"}
+BYTES = {"i8": 1, "i16": 2, "f16": 2, "i32": 4, "f64": 8, "p0": 8}
+LOAD = """
+declare {v} @llvm.masked.load.{m}.p0(ptr, <{n} x i1>, {v})
+define void @f(ptr %p, i{n} %bits, ptr %to) {{
+  %mask = bitcast i{n} %bits to <{n} x i1>
+  %x = call {v} @llvm.masked.load.{m}.p0(ptr %p, <{n} x i1> %mask, {v} zeroinitializer)
+  store {v} %x, ptr %to, align 1
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize("isa", [SSE2, AVX2, NEON], ids=lambda isa: isa.name)
+def test_neighbours_of_all_types_and_numbers_are_loaded(isa: Isa, type: str) -> None:
+    spec, each = spec_of(isa), BYTES[type]
+    for n in () if isa.masks_memory(8 * each) else (2, 8, 32, 64):
+        text = with_masked_loops(LOAD.format(v=f"<{n} x {TYPES[type]}>", m=f"v{n}{type}", n=n), isa)
+        assert f"@weft.load.v{n}{type}" in text
+        text = write_module(read_module(text), plain=True)
+        if spec.isa is not isa:
+            continue
+        code = load_object(emit_object(text, spec, FINAL), ["f"])
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)(code.address("f"))
+        pages = np.random.default_rng(n).integers(0, 255, 3 * 4096).astype(np.uint8)
+        begin, size = -pages.ctypes.data % 4096, n * each
+        for place in (0, 4096 - size, 4096 - size + 1, 4090):
+            source = pages[begin + place :][:size]
+            for bits in (0, 1, 0x5A5A5A5A5A5A5A5A & ((1 << n) - 1), (1 << n) - 1):
+                found = np.full(size, 9, np.uint8)
+                call(source.ctypes.data, bits, found.ctypes.data)
+                active = np.repeat([bits >> lane & 1 for lane in range(n)], each).astype(bool)
+                assert (found == np.where(active, source, 0)).all()
+
+
+SMALL = """
+@t = internal global [20 x i8] zeroinitializer, align 1
+declare <32 x i8> @llvm.masked.load.v32i8.p0(ptr, <32 x i1>, <32 x i8>)
+define void @f(ptr %from, i32 %bits, i64 %k, ptr %to) {
+  %mask = bitcast i32 %bits to <32 x i1>
+  %first = load [20 x i8], ptr %from
+  store [20 x i8] %first, ptr @t
+  %x = call <32 x i8> @llvm.masked.load.v32i8.p0(ptr @t, <32 x i1> %mask, <32 x i8> zeroinitializer)
+  %at = getelementptr i8, ptr @t, i64 %k
+  store i8 7, ptr %at
+  %y = call <32 x i8> @llvm.masked.load.v32i8.p0(ptr @t, <32 x i1> %mask, <32 x i8> zeroinitializer)
+  %changed = xor <32 x i8> %x, %y
+  store <32 x i8> %changed, ptr %to, align 1
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", [FINAL, WHOLE], ids=lambda pipeline: pipeline.name)
+@pytest.mark.parametrize("isa", [SSE2, AVX2], ids=lambda isa: isa.name)
+def test_what_is_stored_to_an_object_that_is_smaller_than_the_lanes_is_seen(
+    isa: Isa, pipeline: Pipeline
+) -> None:
+    """LLVM takes it that no load is larger than its object: it had the second one give what the first had given."""
+    spec = spec_of(isa)
+    if spec.isa is not isa:
+        pytest.skip("this machine has no such instructions")
+    code = load_object(emit_object(with_masked_loops(SMALL, isa), spec, pipeline), ["f"])
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_long, ctypes.c_void_p)
+    first, changed = np.arange(100, 120, dtype=np.uint8), np.zeros(32, np.uint8)
+    call(code.address("f"))(first.ctypes.data, (1 << 20) - 1, 5, changed.ctypes.data)
+    assert changed.nonzero()[0].tolist() == [5] and changed[5] == 105 ^ 7

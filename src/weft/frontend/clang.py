@@ -22,6 +22,8 @@ SUFFIXES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
 
 OPTIONS = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-g", "-fno-discard-value-names"),
+    # With -O1 alone, each loop says that it is not to be unrolled.
+    "-funroll-loops",
     # A math function that may set errno could not be called for several lanes at once.
     *("-fno-math-errno", "-fopenmp-simd"),
 )

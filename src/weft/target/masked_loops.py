@@ -5,7 +5,9 @@ of blocks for each access, on which the register allocator takes seconds. Gather
 of a function with a loop over active lanes.
 
 Loads from neighbouring places load all of them, where these lie in one page and some lane is active: then that page
-is there, and what passive lanes get nobody looks at. Others take the loop.
+is there, and what passive lanes get nobody looks at. Others take the loop. LLVM takes it that no load is larger than
+what it leads to, and moves stores to smaller objects across it: what is loaded so is assembly on x86, and a call
+elsewhere, of which it does not know how much they read.
 
 Where the mask is a constant, LLVM's own form stays, which has no branches.
 """
@@ -76,8 +78,7 @@ entry:
   %whole = and i1 %any, %fits
   br i1 %whole, label %near, label %apart, !prof !{{!"branch_weights", i32 2000, i32 1}}
 near:
-  %found = load <{n} x {t}>, ptr %p, align 1
-  %chosen = select <{n} x i1> %mask, <{n} x {t}> %found, <{n} x {t}> %rest.of
+{near}  %chosen = select <{n} x i1> %mask, <{n} x {t}> %found, <{n} x {t}> %rest.of
   br label %loaded
 apart:
   store <{n} x {t}> %rest.of, ptr %data
@@ -99,6 +100,15 @@ loaded:
   ret <{n} x {t}> %result
 }}
 """
+)
+
+_LOADS = {2: ("i16", "movw", "r"), 4: ("i32", "movl", "r"), 8: ("i64", "movq", "r")}
+"""How x86 loads less than a register for vectors: as a number of which type, by what, to what."""
+
+_NEAR = "  %found = call <{n} x {t}> @weft.near.v{n}{m}(ptr %p)\n"
+_NEAR_FUNCTION = (
+    "define internal <{n} x {t}> @weft.near.v{n}{m}(ptr %p) noinline nounwind willreturn memory(argmem: read) {{\n"
+    "  %found = load <{n} x {t}>, ptr %p, align 1\n  ret <{n} x {t}> %found\n}}\n"
 )
 
 
@@ -125,17 +135,56 @@ def with_masked_loops(text: str, isa: Isa) -> str:
     for lanes in sorted({lanes for _, lanes, _ in needed}):
         counting = f"declare i{lanes} @llvm.cttz.i{lanes}(i{lanes}, i1"
         changed += "" if counting in changed else f"{counting} immarg)\n"
-    return changed + "".join(_definition(*each) for each in sorted(needed))
+    return changed + "".join(_definition(*each, isa) for each in sorted(needed))
 
 
-def _definition(op: str, lanes: int, type: str) -> str:
+def _definition(op: str, lanes: int, type: str, isa: Isa) -> str:
     gather, name = op == "gather", _NAMES.get(type, type)
     to_index = "bitcast" if lanes == 64 else "zext"
     if op == "load":
         size = _BYTES[type]
-        return _NEIGHBOURS.format(
-            n=lanes, t=name, m=type, to_index=to_index, size=size,
+        on_x86 = isa.arch == "x86_64"
+        near = (
+            _near_on_x86(lanes, name, lanes * size, isa) if on_x86 else _NEAR.format(n=lanes, t=name, m=type)
+        )
+        function = _NEIGHBOURS.format(
+            n=lanes, t=name, m=type, to_index=to_index, size=size, near=near,
             last_of_page=PAGE - 1, last_place=PAGE - lanes * size,
         )  # fmt: skip
+        return function if on_x86 else function + _NEAR_FUNCTION.format(n=lanes, t=name, m=type)
     form, source, sink = (_GATHER, "at", "element") if gather else (_SCATTER, "element", "at")
     return form.format(n=lanes, t=name, m=type, source=source, sink=sink, to_index=to_index)
+
+
+def _near_on_x86(lanes: int, type: str, size: int, isa: Isa) -> str:
+    """Lines that load so many bytes, register by register."""
+    each = min(size, 32 if isa.vector_bits >= 256 else 16)
+    register, load, kind = _LOADS[each] if each < 16 else (f"<{each} x i8>", "movdqu", "x")
+    if isa.vector_bits >= 256 and each >= 16:
+        load = f"v{load}"
+    lines: list[str] = []
+    parts: list[str] = []
+    for k in range(size // each):
+        lines += [
+            f"%from.{k} = getelementptr i8, ptr %p, i64 {k * each}",
+            f'%part.{k} = call {register} asm "{load} $1, $0", "={kind},*m"(ptr elementtype({register}) %from.{k}) '
+            "nounwind willreturn memory(argmem: read)",
+        ]
+        parts.append(f"%part.{k}")
+    while len(parts) > 1:
+        pairs = list(zip(parts[::2], parts[1::2], strict=True))
+        half = f"<{each} x i8>"
+        both = f"<{2 * each} x i32> <{', '.join(f'i32 {k}' for k in range(2 * each))}>"
+        for k, (low, high) in enumerate(pairs):
+            lines.append(f"%joined.{each}.{k} = shufflevector {half} {low}, {half} {high}, {both}")
+        parts, each = [f"%joined.{each}.{k}" for k in range(len(pairs))], 2 * each
+        register = f"<{each} x i8>"
+    whole = f"bitcast {register} {parts[0]} to <{lanes} x"
+    if type == "ptr":
+        lines += [
+            f"%numbers = {whole} i64>",
+            f"%found = inttoptr <{lanes} x i64> %numbers to <{lanes} x ptr>",
+        ]
+    else:
+        lines.append(f"%found = {whole} {type}>")
+    return "".join(f"  {line}\n" for line in lines)
