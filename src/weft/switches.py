@@ -23,6 +23,7 @@ OPTIONAL_PASSES = {
             "copied runs",
             "counter banks",
             "counts ahead",
+            "filled runs",
             "fills",
             "front versions",
             "full groups",

@@ -55,7 +55,7 @@ def test_a_version_of_a_loop_that_copies_is_one_copy() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"test": "ne i64 %k, %count"},
+        {"test": "sle i64 %k, %count"},
         {"type": "i16"},
         {"index": "%from"},
         {"change": "%y = xor i8 %x, 1", "value": "%y"},

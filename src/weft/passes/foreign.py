@@ -40,20 +40,26 @@ from weft.passes.runner import Runner
 from weft.passes.scalar import (
     CANONICAL,
     CHOICES,
+    COPIED_RUNS,
     COUNTER_BANKS,
     COUNTS_AHEAD,
+    FILLED_RUNS,
+    FILLS,
     INVARIANTS,
+    INVERSE_ROOTS,
+    KNOWN_NUMBERS,
+    MEETING_STORES,
     PLAIN,
+    SHORT_CONVERSIONS,
     SINGLE_LANE,
     WIDE_MASKS,
+    settle_invariants,
 )
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of
-from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.moving_pointers import count_moving_pointers
-from weft.transform.stack_addresses import sink_stack_addresses
 
 
 def _give_signatures(unit: ForeignUnit) -> bool:
@@ -90,8 +96,7 @@ def _settle_parameters(unit: ForeignFunctionUnit) -> bool:
 
 
 def _settle_invariants(unit: ForeignLoopUnit) -> None:
-    hoist_invariants(unit.function)
-    sink_stack_addresses(unit.function)
+    settle_invariants(unit.function)
 
 
 def _count_moving_pointers(unit: ForeignLoopUnit) -> bool:
@@ -261,21 +266,42 @@ FOREIGN_LOOPS = PassList(
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
     (
         *FORM,
+        SHORT_CONVERSIONS,
+        KNOWN_NUMBERS,
+        MEETING_STORES,
         FUNCTION_INVARIANTS,
         MOVING_POINTERS,
+        FILLED_RUNS,
+        COPIED_RUNS,
         AUTO_BUTTERFLIES,
         AUTO_LOOPS,
         LOOPS_IN_PLACE,
         IN_LANES,
         SINGLE_LANE,
         CHOICES,
+        FILLS,
         COUNTS_AHEAD,
         COUNTER_BANKS,
+        INVERSE_ROOTS,
         WIDE_MASKS,
     ),
 )
 FOREIGN_FUNCTIONS = PassList(
     "foreign functions",
     "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
-    (*FORM, PARAMETERS, WHOLE_FUNCTION, SINGLE_LANE, CHOICES, COUNTS_AHEAD, WIDE_MASKS),
+    (
+        *FORM,
+        SHORT_CONVERSIONS,
+        KNOWN_NUMBERS,
+        MEETING_STORES,
+        FILLS,
+        COPIED_RUNS,
+        PARAMETERS,
+        WHOLE_FUNCTION,
+        SINGLE_LANE,
+        CHOICES,
+        COUNTS_AHEAD,
+        INVERSE_ROOTS,
+        WIDE_MASKS,
+    ),
 )

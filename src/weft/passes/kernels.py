@@ -46,6 +46,7 @@ from weft.passes.scalar import (
     CHOICES,
     COPIED_RUNS,
     COUNTS_AHEAD,
+    FILLS,
     GROUP_ATOMICS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
@@ -62,7 +63,6 @@ from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.work_items import lower_work_items
-from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
@@ -93,10 +93,6 @@ def _halve_numbers(unit: KernelUnit) -> bool:
 
 def _sign_counters(unit: KernelUnit) -> bool:
     return sign_counters(unit.function) > 0
-
-
-def _fill_at_once(unit: KernelUnit) -> bool:
-    return fill_at_once(unit.module, unit.function) > 0
 
 
 def _check_barriers(unit: KernelUnit) -> None:
@@ -221,12 +217,6 @@ SIGNED_INDICES: Pass[KernelUnit] = Pass(
     "signed indices",
     "sums that end as places in small objects do not wrap around, where that is known",
     _sign_indices,
-    optional=True,
-)
-FILLS: Pass[KernelUnit] = Pass(
-    "fills",
-    "no loop only fills so many bytes of memory with one of them",
-    _fill_at_once,
     optional=True,
 )
 BARRIERS: Pass[KernelUnit] = Pass(

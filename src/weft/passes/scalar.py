@@ -21,8 +21,10 @@ from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
+from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
@@ -124,8 +126,15 @@ def _widen_comparisons(unit: ScalarUnit) -> bool:
 
 def _settle_invariants(unit: ScalarUnit) -> None:
     for function in list(unit.module.definitions()):
+        settle_invariants(function)
+
+
+def settle_invariants(function: Function) -> None:
+    """Have what a loop does not change computed before it, and places in stack objects where they are used."""
+    hoist_invariants(function)
+    if hoist_tested_loads(function):
         hoist_invariants(function)
-        sink_stack_addresses(function)
+    sink_stack_addresses(function)
 
 
 def _run_single_lane(unit: ScalarUnit) -> bool:
@@ -160,6 +169,15 @@ def _flag_choices(unit: ScalarUnit) -> bool:
 
 def _copy_at_once(unit: ScalarUnit) -> bool:
     return sum(copy_at_once(unit.module, function) for function in list(unit.module.definitions())) > 0
+
+
+def _fill_at_once(unit: ScalarUnit) -> bool:
+    return sum(fill_at_once(unit.module, function) for function in list(unit.module.definitions())) > 0
+
+
+def _fill_runs(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(fill_at_once(unit.module, function, looked_up=True) for function in functions) > 0
 
 
 def _count_ahead(unit: ScalarUnit) -> bool:
@@ -243,6 +261,20 @@ COPIED_RUNS: Pass[ScalarUnit] = Pass(
     "copied runs",
     "loops that only copy a run of elements, whose place is looked up, have a version that is one copy",
     _copy_at_once,
+    requires=(PLAIN,),
+    optional=True,
+)
+FILLED_RUNS: Pass[ScalarUnit] = Pass(
+    "filled runs",
+    "no loop only fills a run of bytes, whose place is looked up, with one of them",
+    _fill_runs,
+    requires=(PLAIN,),
+    optional=True,
+)
+FILLS: Pass[ScalarUnit] = Pass(
+    "fills",
+    "no loop only fills so many bytes of memory with one of them",
+    _fill_at_once,
     requires=(PLAIN,),
     optional=True,
 )

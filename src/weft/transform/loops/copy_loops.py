@@ -25,10 +25,22 @@ from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction,
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_seldom
 from weft.ir.types import I1, I64, PTR, VOID, FunctionType
-from weft.transform.loops.fill_loops import at_start, is_consecutive, is_same_load, length_of, only_counts
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
+from weft.transform.loops.runs import (
+    at_start,
+    behind,
+    computed,
+    is_consecutive,
+    is_known_behind,
+    is_looked_up,
+    is_over_run,
+    is_same_load,
+    length_of,
+    may_call_library,
+    only_counts,
+)
 from weft.transform.loops.version_loop import version_loop
 
 
@@ -41,23 +53,31 @@ class _Copy(Struct, frozen=True):
 
 def copy_at_once(module: Module, function: Function) -> int:
     """Give loops that copy runs such versions; return how many."""
-    asking: list[BasicBlock] = []
+    if not may_call_library(function):
+        return 0
+    view = cfg_of(function)
+    asking = False
+    # Numbers that are made for each index again would not be known to stay.
+    found: list[BasicBlock] = []
+    for loop in _counted_loops(view):
+        copy = _only_copy(loop, asks=True)
+        asking |= copy is not None
+        if copy is not None and is_looked_up(loop, (copy.load, copy.store)):
+            found.append(loop.header)
+    if not asking:
+        return 0
 
     def may_copy_run(loop: CountedLoop) -> bool:
         if _only_copy(loop, asks=True) is None:
             return False
-        asking.append(loop.header)
+        if loop.header not in found:
+            found.append(loop.header)
         return True
 
-    view = cfg_of(function)
-    counted = (counted_loop(view, loop) for loop in loop_forest(view.cfg).loops)
-    if not any(isinstance(loop, CountedLoop) and _only_copy(loop, asks=True) for loop in counted):
-        return 0
-    # Numbers that are made for each index again would not be known to stay.
     hoist_invariants(function)
     count_from_zero(function, may_copy_run)
     made = 0
-    for header in asking:
+    for header in found:
         view, own = _loop_of(function, header)
         loop = counted_loop(view, own)
         copy = None if isinstance(loop, str) else _only_copy(loop)
@@ -72,6 +92,11 @@ def copy_at_once(module: Module, function: Function) -> int:
     return made
 
 
+def _counted_loops(view: CFGView) -> list[CountedLoop]:
+    counted = (counted_loop(view, loop) for loop in loop_forest(view.cfg).loops if not loop.children)
+    return [loop for loop in counted if not isinstance(loop, str)]
+
+
 def _loop_of(function: Function, header: BasicBlock) -> tuple[CFGView, Loop]:
     view = cfg_of(function)
     return view, next(one for one in loop_forest(view.cfg).loops if view.blocks[one.header] is header)
@@ -79,17 +104,14 @@ def _loop_of(function: Function, header: BasicBlock) -> tuple[CFGView, Loop]:
 
 def _only_copy(loop: CountedLoop, *, asks: bool = False) -> _Copy | None:
     """What a loop copies, if it does nothing else; `asks` allows choices of indices."""
-    if loop.counter.step != 1 or loop.predicate != "slt" or loop.tests_next or not loop.top_tested:
+    if not is_over_run(loop) or not is_known_behind(loop):
         return None
     load: Instruction | None = None
     store: Instruction | None = None
-    inside = set(loop.blocks)
     for block in loop.blocks:
         if block is not loop.exiting and len(block.successors) != 1:
             return None
         for i in block:
-            if any(user.block not in inside for user in i.instruction_users()):
-                return None
             if i.is_plain_access and block is not loop.header and i.pointer.type == PTR:
                 if i.op == "load" and load is None:
                     load = i
@@ -120,29 +142,32 @@ def _size(copy: _Copy) -> int:
 
 def _may_move(builder: Builder, loop: CountedLoop, copy: _Copy) -> Value:
     """Whether a loop is entered, and does not copy what it has copied."""
-    known: dict[Value, Value] = {}
+    known = at_start(loop)
     source, target = (
-        builder.cast("ptrtoint", at_start(access.pointer, loop, builder, known), I64)
+        builder.cast("ptrtoint", computed(access.pointer, loop, builder, known), I64)
         for access in (copy.load, copy.store)
     )
-    size = _bytes(builder, loop, copy)
+    size = _bytes(length_of(loop, builder), copy, builder)
     apart = builder.icmp("uge", builder.binary("sub", target, source), size)
-    return builder.select(builder.icmp("slt", loop.counter.start, loop.bound), apart, FALSE)
+    return builder.select(builder.icmp(loop.predicate, loop.counter.start, loop.bound), apart, FALSE)
 
 
-def _bytes(builder: Builder, loop: CountedLoop, copy: _Copy) -> Value:
-    length, size = length_of(loop, builder), _size(copy)
+def _bytes(length: Value, copy: _Copy, builder: Builder) -> Value:
+    size = _size(copy)
     return length if size == 1 else builder.binary("mul", length, ConstInt(I64, size))
 
 
 def _replace(module: Module, loop: CountedLoop, copy: _Copy) -> None:
+    taken = [phi.incoming_value(loop.exiting) for phi in loop.exit.phis()]
     builder = open_preheader(loop)
     builder.loc = copy.store.loc or builder.loc
-    known: dict[Value, Value] = {}
-    target, source = (at_start(access.pointer, loop, builder, known) for access in (copy.store, copy.load))
+    known = at_start(loop)
+    target, source = (computed(access.pointer, loop, builder, known) for access in (copy.store, copy.load))
     signature = FunctionType(VOID, (PTR, PTR, I64, I1))
     move = module.declare("llvm.memmove.p0.p0.i64", signature, ("nounwind", "willreturn"))
-    call = builder.call(move, (target, source, _bytes(builder, loop, copy), FALSE))
+    length = length_of(loop, builder)
+    call = builder.call(move, (target, source, _bytes(length, copy, builder), FALSE))
     aligned = (f"align {access.alignment}" for access in (copy.store, copy.load))
     call.attrs["arg_attrs"] = (*((text,) for text in aligned), (), ())
-    replace_loop(loop, builder, {})
+    known = behind(loop, builder, length) if taken else {}
+    replace_loop(loop, builder, {value: computed(value, loop, builder, known) for value in taken})

@@ -14,42 +14,79 @@ whose lanes lie side by side. Preserves the program under FR.
 from __future__ import annotations
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
-from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import loop_forest
-from weft.ir import FALSE, BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Module, Value
+from weft.ir import FALSE, ConstFloat, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, I8, I64, VOID, FunctionType, PointerType
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
-
-MIN_BYTES = 32
-_ARITHMETIC = frozenset(
-    ("getelementptr", "add", "sub", "mul", "shl", "or", "and", "lshr", "zext", "sext", "trunc")
+from weft.transform.loops.runs import (
+    at_start,
+    behind,
+    computed,
+    is_consecutive,
+    is_known_behind,
+    is_looked_up,
+    is_over_run,
+    is_same_load,
+    length_of,
+    may_call_library,
+    only_counts,
 )
 
+MIN_BYTES = 32
 
-def fill_at_once(module: Module, function: Function) -> int:
-    """Replace the loops that fill; return how many that was."""
-    count_from_zero(function, _may_fill_run, entered=True)
+
+def fill_at_once(module: Module, function: Function, *, looked_up: bool = False) -> int:
+    """Replace the loops that fill, or those whose runs are `looked_up` alone; return how many that was."""
+    if not may_call_library(function):
+        return 0
+
+    def may_fill_run(loop: CountedLoop) -> bool:
+        """Whether a loop that asks for the sign of its counter would fill bytes if it did not."""
+        store = _only_store(loop, asks=True)
+        if store is None or not is_over_run(loop) or (looked_up and not is_looked_up(loop, (store,))):
+            return False
+        return loop.predicate == "slt" and _byte_of(store.operands[0], 1, loop) is not None
+
+    count_from_zero(function, may_fill_run, entered=True)
     replaced = 0
-    while (found := _next_fill(function)) is not None:
-        loop, store, byte, iterations = found
-        builder = open_preheader(loop)
-        builder.loc = store.loc or builder.loc
-        known: dict[Value, Value] = {}
-        first = at_start(store.pointer, loop, builder, known)
-        if not isinstance(byte, ConstInt):
-            byte = at_start(byte, loop, builder, known)
-        each = function.layout.store_size(store.accessed_type)
-        size = ConstInt(I64, iterations * each) if iterations is not None else length_of(loop, builder)
-        call = builder.call(_memset(module, first), (first, byte, size, ConstInt(I1, 0)))
-        call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
-        replace_loop(loop, builder, {})
+    while (found := _next_fill(function, looked_up)) is not None:
+        _replace(module, *found)
         replaced += 1
     return replaced
 
 
-def _next_fill(function: Function) -> tuple[CountedLoop, Instruction, Value, int | None] | None:
+def _replace(
+    module: Module, loop: CountedLoop, store: Instruction, byte: Value, iterations: int | None
+) -> None:
+    before, function = loop.preheader, loop.preheader.function
+    assert function is not None
+    taken = [phi.incoming_value(loop.exiting) for phi in loop.exit.phis()]
+    builder = open_preheader(loop)
+    builder.loc = store.loc or builder.loc
+    if iterations is None and not _is_entered(loop):
+        known = at_start(loop)
+        for phi, value in zip(loop.exit.phis(), taken, strict=True):
+            phi.add_incoming(computed(value, loop, builder, known), before)
+        entered = builder.icmp(loop.predicate, loop.counter.start, loop.bound)
+        filled = function.add_block(f"{loop.header.name}.filled", before)
+        builder.cond_br(entered, filled, loop.exit)
+        builder.at_end(filled)
+    known = at_start(loop)
+    first, byte = (computed(value, loop, builder, known) for value in (store.pointer, byte))
+    length = length_of(loop, builder) if iterations is None else ConstInt(I64, iterations)
+    each = function.layout.store_size(store.accessed_type)
+    size = length if iterations is None else ConstInt(I64, iterations * each)
+    call = builder.call(_memset(module, first), (first, byte, size, ConstInt(I1, 0)))
+    call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
+    known = behind(loop, builder, length) if taken else {}
+    replace_loop(loop, builder, {value: computed(value, loop, builder, known) for value in taken})
+
+
+def _next_fill(
+    function: Function, looked_up: bool
+) -> tuple[CountedLoop, Instruction, Value, int | None] | None:
     view = cfg_of(function)
     for found in loop_forest(view.cfg).loops:
         if found.children:
@@ -58,33 +95,27 @@ def _next_fill(function: Function) -> tuple[CountedLoop, Instruction, Value, int
         if isinstance(loop, str):
             continue
         store, iterations = _only_store(loop), known_iterations(loop)
-        if store is None:
+        if store is None or (looked_up and not is_looked_up(loop, (store,))):
             continue
         size = function.layout.store_size(store.accessed_type)
         byte = _byte_of(store.operands[0], size, loop)
         if byte is None or not is_consecutive(store, loop, size):
             continue
         if iterations is None:
-            if size == 1 and _is_entered(loop):
+            if size == 1 and is_over_run(loop):
                 return loop, store, byte, None
-        elif isinstance(byte, ConstInt) and size * iterations >= MIN_BYTES:
+        elif (
+            isinstance(byte, ConstInt)
+            and size * iterations >= MIN_BYTES
+            and (is_over_run(loop) or not _is_used_behind(loop))
+        ):
             return loop, store, byte, iterations
     return None
 
 
-def _may_fill_run(loop: CountedLoop) -> bool:
-    """Whether a loop that asks for the sign of its counter would fill bytes if it did not."""
-    store = _only_store(loop, asks=True)
-    if store is None or not loop.top_tested or loop.tests_next or loop.counter.step != 1:
-        return False
-    return loop.predicate == "slt" and _byte_of(store.operands[0], 1, loop) is not None
-
-
 def _is_entered(loop: CountedLoop) -> bool:
-    """Whether a loop that counts one by one is known to have an iteration: it was asked on the only way to it."""
+    """Whether a loop over a run is known to have an iteration: it was asked on the only way to it."""
     counter, before = loop.counter, loop.preheader
-    if counter.step != 1 or loop.tests_next or not loop.top_tested or loop.predicate != "slt":
-        return False
     (way,) = before.predecessors if len(before.predecessors) == 1 else (None,)
     if way is None or way.successors[0] is not before or way.successors[1] is before:
         return False
@@ -99,22 +130,13 @@ def _is_entered(loop: CountedLoop) -> bool:
     )
 
 
-def length_of(loop: CountedLoop, builder: Builder) -> Value:
-    """The number of iterations of a loop that is entered and counts one by one, with 64 bits."""
-    length = builder.binary("sub", loop.bound, loop.counter.start)
-    return length if length.type == I64 else builder.cast("zext", length, I64)
-
-
 def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
     """The one thing that each iteration does besides counting, if it is a store; `asks` allows choices of indices."""
     store: Instruction | None = None
-    inside = set(loop.blocks)
     for block in loop.blocks:
         if block is not loop.exiting and len(block.successors) != 1:
             return None
         for instruction in block:
-            if any(user.block not in inside for user in instruction.instruction_users()):
-                return None
             if instruction.op == "store" and store is None and instruction.is_plain_access:
                 store = instruction
             elif not (
@@ -125,24 +147,11 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
                 return None
     if store is None or (loop.top_tested and store.block is loop.header):
         return None
-    return store
+    return store if is_known_behind(loop) else None
 
 
-def only_counts(instruction: Instruction, loop: CountedLoop) -> bool:
-    """Whether an instruction of a loop is part of its counter, its test, or arithmetic for an address."""
-    if instruction.is_phi:
-        return instruction is loop.counter.phi
-    return instruction.op in _ARITHMETIC or instruction.op in ("icmp", "br")
-
-
-def is_same_load(value: Value, loop: CountedLoop) -> bool:
-    """Whether it loads from one place in all iterations of a loop."""
-    return (
-        isinstance(value, Instruction)
-        and value.op == "load"
-        and value.is_plain_access
-        and not _changes(value.pointer, loop, set(loop.blocks))
-    )
+def _is_used_behind(loop: CountedLoop) -> bool:
+    return any(u.block not in loop.blocks for b in loop.blocks for i in b for u in i.instruction_users())
 
 
 def _byte_of(value: Value, size: int, loop: CountedLoop) -> Value | None:
@@ -157,57 +166,6 @@ def _byte_of(value: Value, size: int, loop: CountedLoop) -> Value | None:
     else:
         return None
     return ConstInt(I8, data[0]) if data == data[:1] * size else None
-
-
-def is_consecutive(access: Instruction, loop: CountedLoop, size: int) -> bool:
-    """Whether each iteration accesses memory right behind the one before, and not a stack object."""
-    block = access.block
-    assert block is not None and block.function is not None
-    layout = block.function.layout
-    location, inside = linear_location(access.pointer, layout), set(loop.blocks)
-    if isinstance(location.base, Instruction) and (
-        location.base.op == "alloca" or location.base.block in inside
-    ):
-        return False
-    if layout.bit_size(access.accessed_type) != 8 * size:
-        return False
-    scale = 0
-    for index, each in location.terms.items():
-        if _counted(index) is loop.counter.phi:
-            scale += each
-        elif _changes(index, loop, inside):
-            return False
-    return scale * loop.counter.step == size
-
-
-def _changes(value: Value, loop: CountedLoop, inside: set[BasicBlock]) -> bool:
-    """Whether a value that arithmetic makes differs between iterations."""
-    if not isinstance(value, Instruction) or value.block not in inside:
-        return False
-    # What is loaded may be what was stored.
-    return (
-        value is loop.counter.phi
-        or value.op == "load"
-        or any(_changes(operand, loop, inside) for operand in value.operands)
-    )
-
-
-def _counted(index: Value) -> Value:
-    if isinstance(index, Instruction) and index.op in ("sext", "zext"):
-        return index.operands[0]
-    return index
-
-
-def at_start(value: Value, loop: CountedLoop, builder: Builder, done: dict[Value, Value]) -> Value:
-    """A value as the first iteration has it, computed before the loop."""
-    if value is loop.counter.phi:
-        return loop.counter.start
-    if not isinstance(value, Instruction) or value.block not in loop.blocks:
-        return value
-    if value not in done:
-        operands = [at_start(operand, loop, builder, done) for operand in value.operands]
-        done[value] = builder.insert(Instruction(value.op, value.type, operands, attrs=value.attrs))
-    return done[value]
 
 
 def _memset(module: Module, pointer: Value) -> Function:

@@ -1,0 +1,91 @@
+"""What the test of a loop loads is loaded before it, where the loop does not store there.
+
+    for (k = starts[i]; k < starts[i + 1]; k++) result[k] = x;        e = starts[i + 1]; for (...; k < e; ...) ...
+
+A loop whose bound is loaded again for each iteration counts to nothing that is known. C says ``restrict`` of what lies
+apart; a range of Python asks for its bound once.
+
+Precondition: canonical P-LLVM whose invariant addresses are computed before loops. Postcondition: no header of a loop
+loads from one place what the loop cannot write. Preserves the program under FR: a header runs whenever its loop is
+entered.
+"""
+
+from __future__ import annotations
+
+from weft.analysis.memory.alias import are_apart, locate
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Function, Instruction, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.effects import may_write
+from weft.ir.layout import DataLayout
+
+_MOST_BASES = 8
+
+
+def hoist_tested_loads(function: Function) -> int:
+    """Move such loads before their loops; how many."""
+    view = cfg_of(function)
+    moved = 0
+    for loop in reversed(loop_forest(view.cfg).loops):
+        outside = [p for p in view.cfg.preds[loop.header] if p not in loop.blocks]
+        if len(outside) != 1 or len(view.cfg.succs[outside[0]]) != 1:
+            continue
+        before, header = view.blocks[outside[0]], view.blocks[loop.header]
+        inside = {view.blocks[b] for b in loop.blocks}
+        loads = _first_loads(header, inside)
+        written = _written(inside, function.layout) if loads else None
+        for load in loads if written is not None else ():
+            if all(are_apart(a, b) for a in _bases(load.pointer, function.layout) for b in written or ()):
+                header.instructions.remove(load)
+                before.insert_before(before.terminator, load)
+                moved += 1
+    return moved
+
+
+def _first_loads(header: BasicBlock, inside: set[BasicBlock]) -> list[Instruction]:
+    """What a header loads from one place before anything is called."""
+    found: list[Instruction] = []
+    for i in header.non_phis():
+        if i.op == "call" or may_write(i):
+            break
+        if i.op == "load" and i.is_plain_access and not _is_inside(i.pointer, inside):
+            found.append(i)
+    return found
+
+
+def _is_inside(value: Value, inside: set[BasicBlock]) -> bool:
+    return isinstance(value, Instruction) and value.block in inside
+
+
+def _written(inside: set[BasicBlock], layout: DataLayout) -> set[Value] | None:
+    """Where the pointers begin through which a loop stores; None where it may write otherwise."""
+    found: set[Value] = set()
+    for block in inside:
+        for i in block:
+            if not may_write(i):
+                continue
+            if i.op != "store":
+                return None
+            found |= _bases(i.pointer, layout)
+    return found
+
+
+def _bases(pointer: Value, layout: DataLayout) -> set[Value]:
+    """Where a pointer begins, by whichever way it has come."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    work = [pointer]
+    while work:
+        base = locate(work.pop(), layout).base
+        if base in seen:
+            continue
+        seen.add(base)
+        if isinstance(base, Instruction) and len(seen) < _MOST_BASES:
+            if base.is_phi:
+                work += [value for value, _ in base.incoming()]
+                continue
+            if base.op == "select":
+                work += base.operands[1:]
+                continue
+        found.add(base)
+    return found
