@@ -92,6 +92,13 @@ def is_scalar(back_edge: Instruction) -> bool:
     return any(isinstance(p, MDTuple) and p.items[:1] == [MDString(_VECTORIZE)] for p in properties)
 
 
+def is_seldom(back_edge: Instruction) -> bool:
+    """Whether LLVM is asked neither to vectorize nor to unroll the loop with this back edge."""
+    known = back_edge.metadata.get("llvm.loop")
+    properties = [p for p in known.items[1:] if isinstance(p, MDTuple)] if isinstance(known, MDTuple) else ()
+    return is_scalar(back_edge) and any(p.items[:1] == [MDString(_UNROLL_NEVER)] for p in properties)
+
+
 def mark_unrolled(back_edge: Instruction, times: int) -> None:
     """Ask LLVM to run so many iterations of the loop with this back edge in one."""
     _add(back_edge, MDTuple([MDString(_UNROLL), MDValue(ConstInt(I32, times))]))

@@ -23,6 +23,7 @@ from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
 from weft.analysis.sequential.whole_reads import needed_assumptions
 from weft.ir import BasicBlock, Instruction
+from weft.ir.loop_metadata import is_seldom
 from weft.passes.last_form import last_form
 from weft.passes.lock_step_form import is_worth_lanes, lock_step_form
 from weft.passes.loop_tiles import Tiles, tiles_of
@@ -115,7 +116,7 @@ class Search(Struct, frozen=True):
 
     def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
         """The outermost loops of a nest that can run in parallel."""
-        if self._is_promised(loop) or loop.header in self.spare:
+        if self._is_promised(loop) or loop.header in self.spare or _is_seldom(loop):
             return
         inside = [other for other in self.scope.loops.values() if other.parent is loop]
         verdict = loop_verdict(self.accesses, loop)
@@ -262,3 +263,9 @@ class Search(Struct, frozen=True):
 def _ignores_zeros(reduction: Reduction) -> bool:
     marked = [i for i in reduction.operations if i.op in ("fcmp", "select", "call")]
     return all({"nsz", "fast"} & set(i.flags) for i in marked if i.op != "fcmp")
+
+
+def _is_seldom(loop: LoopContext) -> bool:
+    """Whether a loop is what is left of one of which another version runs, and has none in it."""
+    latches = (loop.scope.view.blocks[latch] for latch in loop.loop.latches)
+    return not loop.loop.children and all(is_seldom(latch.terminator) for latch in latches)

@@ -27,6 +27,9 @@ from weft.ir.layout import DataLayout
 MAX_DEPTH = 32
 """How many getelementptrs and casts are followed."""
 
+MAX_BASES = 8
+"""How many φs and choices are followed on the way to where a pointer begins."""
+
 
 class Alias(Enum):
     """How two accesses are related."""
@@ -75,6 +78,27 @@ def locate(pointer: Value, layout: DataLayout) -> Location:
         else:
             break
     return Location(pointer, offset, {index: scale for index, scale in terms.items() if scale})
+
+
+def bases_of(pointer: Value, layout: DataLayout) -> set[Value]:
+    """Where a pointer begins, by whichever way it has come."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    work = [pointer]
+    while work:
+        base = locate(work.pop(), layout).base
+        if base in seen:
+            continue
+        seen.add(base)
+        if isinstance(base, Instruction) and len(seen) < MAX_BASES:
+            if base.is_phi:
+                work += [value for value, _ in base.incoming()]
+                continue
+            if base.op == "select":
+                work += base.operands[1:]
+                continue
+        found.add(base)
+    return found
 
 
 def is_identified(value: Value) -> bool:

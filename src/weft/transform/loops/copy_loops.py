@@ -8,18 +8,19 @@ registers, and one for what is left over, which is all of a short run. A library
     else: the loop as it was
 
 Where the copy begins within the run, the loop goes on with what it has copied. Where it begins before the run, each
-element is loaded before it is overwritten, as by ``memmove``.
+element is loaded before it is overwritten, as by ``memmove``. Arrays that are known to lie apart are not asked for.
 
 Precondition: canonical form, without predicates, shadows and guards. Postcondition: the same; loops that only copy as
-many elements as they find out have such a version, where none of their indices is negative. Preserves the program under
-FR.
+many elements as they find out, from or to where they find out, have such a version, where none of their indices is
+negative. Preserves the program under FR.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.analysis.memory.alias import are_apart, bases_of
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -27,10 +28,8 @@ from weft.ir.loop_metadata import mark_seldom
 from weft.ir.types import I1, I64, PTR, VOID, FunctionType
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.hoist_invariants import hoist_invariants
-from weft.transform.loops.replace_loop import open_preheader, replace_loop
 from weft.transform.loops.runs import (
     at_start,
-    behind,
     computed,
     is_consecutive,
     is_known_behind,
@@ -40,6 +39,7 @@ from weft.transform.loops.runs import (
     length_of,
     may_call_library,
     only_counts,
+    run_at_once,
 )
 from weft.transform.loops.version_loop import version_loop
 
@@ -57,12 +57,11 @@ def copy_at_once(module: Module, function: Function) -> int:
         return 0
     view = cfg_of(function)
     asking = False
-    # Numbers that are made for each index again would not be known to stay.
     found: list[BasicBlock] = []
     for loop in _counted_loops(view):
         copy = _only_copy(loop, asks=True)
         asking |= copy is not None
-        if copy is not None and is_looked_up(loop, (copy.load, copy.store)):
+        if copy is not None and is_left_by_itself(loop) and is_looked_up(loop, (copy.load, copy.store)):
             found.append(loop.header)
     if not asking:
         return 0
@@ -74,6 +73,7 @@ def copy_at_once(module: Module, function: Function) -> int:
             found.append(loop.header)
         return True
 
+    # Numbers that are made for each index again would not be known to stay.
     hoist_invariants(function)
     count_from_zero(function, may_copy_run)
     made = 0
@@ -83,11 +83,15 @@ def copy_at_once(module: Module, function: Function) -> int:
         copy = None if isinstance(loop, str) else _only_copy(loop)
         if isinstance(loop, str) or copy is None:
             continue
-        copies = version_loop(function, view, own, lambda b, x=(loop, copy): _may_move(b, *x), seldom=True)
-        mark_seldom(copies[loop.latch].terminator)
-        loop = counted_loop(*_loop_of(function, header))
-        assert not isinstance(loop, str)
-        _replace(module, loop, copy)
+        apart = _is_apart(copy)
+        if not apart:
+            copies = version_loop(
+                function, view, own, lambda b, x=(loop, copy): _may_move(b, *x), seldom=True
+            )
+            mark_seldom(copies[loop.latch].terminator)
+            loop = counted_loop(*_loop_of(function, header))
+            assert not isinstance(loop, str)
+        _replace(module, loop, copy, entered=not apart)
         made += 1
     return made
 
@@ -157,17 +161,22 @@ def _bytes(length: Value, copy: _Copy, builder: Builder) -> Value:
     return length if size == 1 else builder.binary("mul", length, ConstInt(I64, size))
 
 
-def _replace(module: Module, loop: CountedLoop, copy: _Copy) -> None:
-    taken = [phi.incoming_value(loop.exiting) for phi in loop.exit.phis()]
-    builder = open_preheader(loop)
-    builder.loc = copy.store.loc or builder.loc
-    known = at_start(loop)
-    target, source = (computed(access.pointer, loop, builder, known) for access in (copy.store, copy.load))
+def _is_apart(copy: _Copy) -> bool:
+    """Whether what is copied cannot be what has been copied."""
+    function = copy.load.block and copy.load.block.function
+    assert function is not None
+    sources, targets = (bases_of(access.pointer, function.layout) for access in (copy.load, copy.store))
+    return all(are_apart(a, b) for a in sources for b in targets)
+
+
+def _replace(module: Module, loop: CountedLoop, copy: _Copy, *, entered: bool) -> None:
     signature = FunctionType(VOID, (PTR, PTR, I64, I1))
     move = module.declare("llvm.memmove.p0.p0.i64", signature, ("nounwind", "willreturn"))
-    length = length_of(loop, builder)
-    call = builder.call(move, (target, source, _bytes(length, copy, builder), FALSE))
-    aligned = (f"align {access.alignment}" for access in (copy.store, copy.load))
-    call.attrs["arg_attrs"] = (*((text,) for text in aligned), (), ())
-    known = behind(loop, builder, length) if taken else {}
-    replace_loop(loop, builder, {value: computed(value, loop, builder, known) for value in taken})
+
+    def copied(builder: Builder, known: dict[Value, Value], length: Value) -> None:
+        places = [computed(access.pointer, loop, builder, known) for access in (copy.store, copy.load)]
+        call = builder.call(move, (*places, _bytes(length, copy, builder), FALSE))
+        aligned = (f"align {access.alignment}" for access in (copy.store, copy.load))
+        call.attrs["arg_attrs"] = (*((text,) for text in aligned), (), ())
+
+    run_at_once(loop, copy.store, copied, entered=entered)

@@ -15,23 +15,20 @@ from __future__ import annotations
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.graph.loops import loop_forest
-from weft.ir import FALSE, ConstFloat, ConstInt, Function, Instruction, Module, Value
+from weft.ir import FALSE, Builder, ConstFloat, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, I8, I64, VOID, FunctionType, PointerType
 from weft.transform.loops.from_zero import count_from_zero
-from weft.transform.loops.replace_loop import open_preheader, replace_loop
 from weft.transform.loops.runs import (
-    at_start,
-    behind,
     computed,
     is_consecutive,
     is_known_behind,
     is_looked_up,
     is_over_run,
     is_same_load,
-    length_of,
     may_call_library,
     only_counts,
+    run_at_once,
 )
 
 MIN_BYTES = 32
@@ -60,28 +57,17 @@ def fill_at_once(module: Module, function: Function, *, looked_up: bool = False)
 def _replace(
     module: Module, loop: CountedLoop, store: Instruction, byte: Value, iterations: int | None
 ) -> None:
-    before, function = loop.preheader, loop.preheader.function
+    function = store.block and store.block.function
     assert function is not None
-    taken = [phi.incoming_value(loop.exiting) for phi in loop.exit.phis()]
-    builder = open_preheader(loop)
-    builder.loc = store.loc or builder.loc
-    if iterations is None and not _is_entered(loop):
-        known = at_start(loop)
-        for phi, value in zip(loop.exit.phis(), taken, strict=True):
-            phi.add_incoming(computed(value, loop, builder, known), before)
-        entered = builder.icmp(loop.predicate, loop.counter.start, loop.bound)
-        filled = function.add_block(f"{loop.header.name}.filled", before)
-        builder.cond_br(entered, filled, loop.exit)
-        builder.at_end(filled)
-    known = at_start(loop)
-    first, byte = (computed(value, loop, builder, known) for value in (store.pointer, byte))
-    length = length_of(loop, builder) if iterations is None else ConstInt(I64, iterations)
     each = function.layout.store_size(store.accessed_type)
-    size = length if iterations is None else ConstInt(I64, iterations * each)
-    call = builder.call(_memset(module, first), (first, byte, size, ConstInt(I1, 0)))
-    call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
-    known = behind(loop, builder, length) if taken else {}
-    replace_loop(loop, builder, {value: computed(value, loop, builder, known) for value in taken})
+
+    def fill(builder: Builder, known: dict[Value, Value], length: Value) -> None:
+        first, one = (computed(value, loop, builder, known) for value in (store.pointer, byte))
+        size = length if iterations is None else ConstInt(I64, iterations * each)
+        call = builder.call(_memset(module, first), (first, one, size, ConstInt(I1, 0)))
+        call.attrs["arg_attrs"] = ((f"align {store.alignment}",), (), (), ())
+
+    run_at_once(loop, store, fill, iterations=iterations, entered=_is_entered(loop))
 
 
 def _next_fill(

@@ -6,12 +6,13 @@ there are; and values as they are before the first iteration and behind the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counters_of, known_iterations
 from weft.analysis.memory.linear_locations import linear_location
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.types import I64
+from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
 _ARITHMETIC = frozenset(
     ("getelementptr", "add", "sub", "mul", "shl", "or", "and", "lshr", "zext", "sext", "trunc")
@@ -200,3 +201,45 @@ def computed(value: Value, loop: CountedLoop, builder: Builder, known: dict[Valu
     operands = [computed(operand, loop, builder, known) for operand in value.operands]
     known[value] = builder.insert(Instruction(value.op, value.type, operands, attrs=value.attrs))
     return known[value]
+
+
+def run_at_once(
+    loop: CountedLoop,
+    access: Instruction,
+    build: Callable[[Builder, dict[Value, Value], Value], None],
+    *,
+    iterations: int | None = None,
+    entered: bool = False,
+) -> None:
+    """Put something else in the place of a loop.
+
+    Parameters
+    ----------
+    loop
+        A loop over a run, of which `is_known_behind` holds; or one of which nothing is used behind it.
+    access
+        Where it stands in the source.
+    build
+        Does what all iterations do, by what the first counts, for so many.
+    iterations
+        How many there are, if that is a number.
+    entered
+        Whether there is one at least.
+    """
+    before, function = loop.preheader, loop.preheader.function
+    assert function is not None
+    taken = [phi.incoming_value(loop.exiting) for phi in loop.exit.phis()]
+    builder = open_preheader(loop)
+    builder.loc = access.loc or builder.loc
+    if iterations is None and not entered:
+        known = at_start(loop)
+        for phi, value in zip(loop.exit.phis(), taken, strict=True):
+            phi.add_incoming(computed(value, loop, builder, known), before)
+        test = builder.icmp(loop.predicate, loop.counter.start, loop.bound)
+        once = function.add_block(f"{loop.header.name}.once", before)
+        builder.cond_br(test, once, loop.exit)
+        builder.at_end(once)
+    length = length_of(loop, builder) if iterations is None else ConstInt(I64, iterations)
+    build(builder, at_start(loop), length)
+    known = behind(loop, builder, length) if taken else {}
+    replace_loop(loop, builder, {value: computed(value, loop, builder, known) for value in taken})

@@ -12,14 +12,12 @@ entered.
 
 from __future__ import annotations
 
-from weft.analysis.memory.alias import are_apart, locate
+from weft.analysis.memory.alias import are_apart, bases_of
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.effects import may_write
 from weft.ir.layout import DataLayout
-
-_MOST_BASES = 8
 
 
 def hoist_tested_loads(function: Function) -> int:
@@ -35,7 +33,7 @@ def hoist_tested_loads(function: Function) -> int:
         loads = _first_loads(header, inside)
         written = _written(inside, function.layout) if loads else None
         for load in loads if written is not None else ():
-            if all(are_apart(a, b) for a in _bases(load.pointer, function.layout) for b in written or ()):
+            if all(are_apart(a, b) for a in bases_of(load.pointer, function.layout) for b in written or ()):
                 header.instructions.remove(load)
                 before.insert_before(before.terminator, load)
                 moved += 1
@@ -66,26 +64,5 @@ def _written(inside: set[BasicBlock], layout: DataLayout) -> set[Value] | None:
                 continue
             if i.op != "store":
                 return None
-            found |= _bases(i.pointer, layout)
-    return found
-
-
-def _bases(pointer: Value, layout: DataLayout) -> set[Value]:
-    """Where a pointer begins, by whichever way it has come."""
-    found: set[Value] = set()
-    seen: set[Value] = set()
-    work = [pointer]
-    while work:
-        base = locate(work.pop(), layout).base
-        if base in seen:
-            continue
-        seen.add(base)
-        if isinstance(base, Instruction) and len(seen) < _MOST_BASES:
-            if base.is_phi:
-                work += [value for value, _ in base.incoming()]
-                continue
-            if base.op == "select":
-                work += base.operands[1:]
-                continue
-        found.add(base)
+            found |= bases_of(i.pointer, layout)
     return found
