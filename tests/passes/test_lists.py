@@ -15,6 +15,7 @@ from weft.codegen.lane_passes import (
     WIDENING,
 )
 from weft.errors import PassError
+from weft.passes import doors
 from weft.passes.catalog import LISTS, ON_LANES, ON_MODULES, known_names, list_named, passes_named
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.passes.runner import Runner
@@ -26,6 +27,15 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "passes.md"
 @pytest.mark.parametrize("passes", LISTS, ids=lambda passes: passes.name)
 def test_the_documentation_has_the_list(passes):
     assert "\n".join(markdown(passes)) in DOCUMENT.read_text()
+
+
+def test_each_pass_runs_for_every_door_or_it_is_said_why_not():
+    listed = {passes.name: {each.name for _, each in passes.walk()} for passes in LISTS}
+    names = set().union(*listed.values())
+    missing = {(name, door) for name in names for door, has in listed.items() if name not in has}
+    assert set(doors.reasons()) == missing
+    assert sum(len(left.passes) * len(left.lists) for left in doors.LEFT_OUT) == len(missing)
+    assert "\n".join(doors.markdown()) in DOCUMENT.read_text()
 
 
 @pytest.mark.parametrize("passes", LISTS, ids=lambda passes: passes.name)

@@ -162,3 +162,81 @@ def test_runs_that_begin_before_an_array_count_from_its_end(copy) -> None:
     source, result = np.arange(20, dtype=np.uint8), np.zeros(20, np.uint8)
     copy(source, np.array([-4], np.int32), np.array([2, 9], np.int32), result)
     assert result[2:9].tolist() == [16, 17, 18, 19, 0, 1, 2]
+
+
+#   entry ──> outer <──────────────┐
+#              │ └─> head <──┐     │
+#             out    │ └─> body    │
+#                    └────────> latch
+RUNS = """
+define i64 @{name}(ptr {apart} %a, ptr {apart} %b, ptr {apart} %c, i64 %n) {attributes} {{
+entry:
+  br label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %latch ]
+  %pos = phi i64 [ 0, %entry ], [ %pos.out, %latch ]
+  %again = icmp slt i64 %i, %n
+  br i1 %again, label %begin, label %out
+begin:
+  %at.length = getelementptr i32, ptr %c, i64 {which}
+  %length = load i32, ptr %at.length, align 4
+  br label %head
+head:
+  %k = phi i32 [ 0, %begin ], [ %next, %body ]
+  %to = phi i64 [ %pos, %begin ], [ %to.next, %body ]
+  %more = icmp {test} i32 %k, %length
+  br i1 %more, label %body, label %latch
+body:
+  %wide = sext i32 %k to i64
+  %p = getelementptr i16, ptr %a, i64 %wide
+  %x = load i16, ptr %p, align 2
+  %q = getelementptr i16, ptr %b, i64 %to
+  store i16 %x, ptr %q, align 2
+  %next = add i32 %k, 1
+  %to.next = add i64 %to, 1
+  br label %head
+latch:
+  %pos.out = phi i64 [ %to, %head ]
+  %i.next = add i64 %i, 1
+  br label %outer
+out:
+  ret i64 %pos
+}}
+"""
+ROW = {"name": "f", "apart": "", "attributes": "", "which": "%i", "test": "slt"}
+
+
+@pytest.mark.parametrize("apart", ["", "noalias"])
+@pytest.mark.parametrize("lengths", [[0, 3, 1], [5], [2, -1, 4]])
+@pytest.mark.parametrize("shift", [0, 1, 2, 5, 40])
+def test_runs_that_are_looked_up_are_copied_and_what_is_counted_goes_on(
+    apart: str, lengths: list[int], shift: int
+) -> None:
+    if apart and shift < 40:
+        pytest.skip("these overlap")
+    results: list[tuple[int, list[int]]] = []
+    for changed in (False, True):
+        module = read_module(RUNS.format_map(ROW | {"apart": apart}))
+        assert not changed or copy_at_once(module, module.functions["f"]) == 1
+        verify(module)
+        array, counts, memory = np.arange(90, dtype=np.int16), np.array(lengths, np.int32), Memory()
+        place = memory.map_array(array)
+        arguments = [place, place + np.uint64(2 * shift), memory.map_array(counts), np.array([counts.size])]
+        outcome = run_function(Program(module), "f", arguments, 1, memory=memory)
+        results.append((int(outcome.value.data[0]), array.tolist()))
+        blocks = {block.name for block in module.functions["f"].blocks}
+    assert results[0] == results[1] and ("head.chosen" in blocks) != bool(apart)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"which": "3"},  # a row
+        {"test": "ult"},  # from the largest signed number it goes to the smallest
+        {"name": "memmove"},
+        {"attributes": '"no-builtin-memmove"'},
+    ],
+)
+def test_rows_and_the_library_itself_stay(changes: dict[str, str]) -> None:
+    module = read_module(RUNS.format_map(ROW | changes))
+    assert copy_at_once(module, next(iter(module.definitions()))) == 0

@@ -164,3 +164,104 @@ def test_where_a_run_goes_may_be_stored_over_by_it() -> None:
 def test_a_kernel_that_fills_runs_calls_memset() -> None:
     runs[1, 1](np.ones(1, np.uint8), np.array([0, 9], np.int32), np.zeros(9, np.uint8))
     assert "llvm.memset" in next(iter(runs.inspect_llvm().values()))
+
+
+#   entry ──> head <──┐
+#              │ └─> body
+#             out
+RUN = """
+define i64 @{name}(ptr %p, i64 %start, i64 %count, i8 %x) {attributes} {{
+entry:
+  %from = trunc i64 %start to i32
+  %end = trunc i64 %count to i32
+  br label %head
+head:
+  %k = phi {type} [ {first}, %entry ], [ %next, %body ]
+  %n = phi i64 [ %start, %entry ], [ %n.next, %body ]
+  %more = icmp {test} {type} %k, {bound}
+  br i1 %more, label %body, label %out
+body:
+  %wide = {extend} i32 %from to i64
+  {index}
+  %q = getelementptr i8, ptr %p, i64 {at}
+  store i8 %x, ptr %q, align 1
+  %next = add {type} %k, 1
+  %n.next = add i64 %n, 1
+  br label %head
+out:
+  %left = phi i64 [ %n, %head ]
+  ret i64 %left
+}}
+"""
+LONG = {
+    "name": "f", "attributes": "", "type": "i64", "first": "%start", "bound": "%count", "test": "slt",
+    "extend": "sext", "index": "", "at": "%k",
+}  # fmt: skip
+INT = {"type": "i32", "first": "%from", "bound": "%end", "at": "%i"}
+SIGNED, UNSIGNED = (INT | {"index": f"%i = {op} i32 %k to i64"} for op in ("sext", "zext"))
+
+
+def filled(text: str, start: int, count: int) -> list[tuple[int, list[int]]]:
+    """What a function returns and leaves in memory as it is; how many runs are filled at once; and the same then."""
+    results: list[tuple[int, list[int]]] = []
+    for at_once in (False, True):
+        module = read_module(text)
+        name = next(f.name for f in module.definitions())
+        if at_once:
+            results.append((fill_at_once(module, module.functions[name]), []))
+            verify(module)
+        array, memory = np.zeros(64, np.uint8), Memory()
+        place = memory.map_array(array) + np.uint64(20)
+        arguments = [place, *(np.array([n]) for n in (start, count, 7))]
+        outcome = run_function(Program(module), name, arguments, 1, memory=memory)
+        results.append((int(outcome.value.data[0]), array.tolist()))
+    return results
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"test": "ne"},
+        {"test": "ult"},
+        {"at": "%n"},
+        SIGNED,
+        UNSIGNED | {"test": "ult"},
+    ],
+)
+@pytest.mark.parametrize(("start", "count"), [(0, 0), (0, 1), (3, 20), (9, 9), (5, 3), (-4, 6), (-9, -2)])
+def test_runs_without_a_question_are_filled_and_what_is_counted_goes_on(
+    changes: dict[str, str], start: int, count: int
+) -> None:
+    test = (LONG | changes)["test"]
+    if (test == "ne" and start > count) or (test == "ult" and (start < 0 <= count or start > count)):
+        pytest.skip("it would fill all there is")
+    if (LONG | changes)["extend"] and changes.get("index", "").count("zext") and start < 0:
+        pytest.skip("these places are far away")
+    before, made, behind = filled(RUN.format_map(LONG | changes), start, count)
+    assert made[0] == 1 and before == behind
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        UNSIGNED,  # from a negative number it goes from the end of 32 bits to the begin
+        SIGNED | {"test": "ult"},  # from the largest signed number it goes to the smallest
+        SIGNED | {"test": "ne"},
+        {"name": "memset"},
+        {"attributes": '"no-builtins"'},
+        {"attributes": '"no-builtin-memset"'},
+        {"index": "store volatile i8 %x, ptr %p"},
+    ],
+)
+def test_runs_that_wrap_around_and_the_library_itself_stay(changes: dict[str, str]) -> None:
+    module = read_module(RUN.format_map(LONG | changes))
+    function = next(iter(module.definitions()))
+    assert fill_at_once(module, function) == 0
+
+
+def test_segments_are_not_filled() -> None:
+    text = RUN.format_map(LONG).replace("ptr %p, i64 %start", "ptr addrspace(257) %p, i64 %start")
+    text = text.replace("getelementptr i8, ptr %p", "getelementptr i8, ptr addrspace(257) %p")
+    module = read_module(text.replace("ptr %q", "ptr addrspace(257) %q"))
+    assert fill_at_once(module, module.functions["f"]) == 0

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from weft.passes import doors
 from weft.passes.catalog import LISTS
 from weft.passes.declared import PassList
 
@@ -23,7 +24,10 @@ def run(options: argparse.Namespace) -> int:
     """Print the lists."""
     chosen = [each for each in LISTS if options.list in (None, each.name.replace(" ", "-"))]
     show = markdown if options.markdown else plain
-    print("\n\n".join("\n".join(show(each)) for each in chosen))
+    parts = ["\n".join(show(each)) for each in chosen]
+    if options.markdown and options.list is None:
+        parts.append("\n".join(doors.markdown()))
+    print("\n\n".join(parts))
     return 0
 
 

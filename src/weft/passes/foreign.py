@@ -49,7 +49,9 @@ from weft.passes.scalar import (
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     MEETING_STORES,
+    NARROW_PHIS,
     PLAIN,
+    ROWS_IN_TURN,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
     WIDE_MASKS,
@@ -95,11 +97,11 @@ def _settle_parameters(unit: ForeignFunctionUnit) -> bool:
     return False
 
 
-def _settle_invariants(unit: ForeignLoopUnit) -> None:
+def _settle_invariants(unit: ForeignUnit) -> None:
     settle_invariants(unit.function)
 
 
-def _count_moving_pointers(unit: ForeignLoopUnit) -> bool:
+def _count_moving_pointers(unit: ForeignUnit) -> bool:
     return count_moving_pointers(unit.function) > 0
 
 
@@ -220,10 +222,10 @@ INLINING: Pass[ForeignUnit] = Pass(
 PARAMETERS: Pass[ForeignFunctionUnit] = Pass(
     "parameters", "the shape of each parameter is known, and the SIMD function's name", _settle_parameters
 )
-FUNCTION_INVARIANTS: Pass[ForeignLoopUnit] = Pass(
+FUNCTION_INVARIANTS: Pass[ForeignUnit] = Pass(
     INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
 )
-MOVING_POINTERS: Pass[ForeignLoopUnit] = Pass(
+MOVING_POINTERS: Pass[ForeignUnit] = Pass(
     "moving pointers",
     "in counted loops, pointers that move along arrays are places counted from where they begin",
     _count_moving_pointers,
@@ -293,7 +295,11 @@ FOREIGN_FUNCTIONS = PassList(
         *FORM,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
+        NARROW_PHIS,
         MEETING_STORES,
+        ROWS_IN_TURN,
+        FUNCTION_INVARIANTS,
+        MOVING_POINTERS,
         FILLS,
         COPIED_RUNS,
         PARAMETERS,

@@ -33,6 +33,9 @@ from weft.transform.loops.runs import (
 
 MIN_BYTES = 32
 
+_SEGMENTS = 256
+"""The first address space of LLVM's that is a segment of x86."""
+
 
 def fill_at_once(module: Module, function: Function, *, looked_up: bool = False) -> int:
     """Replace the loops that fill, or those whose runs are `looked_up` alone; return how many that was."""
@@ -123,7 +126,7 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
         if block is not loop.exiting and len(block.successors) != 1:
             return None
         for instruction in block:
-            if instruction.op == "store" and store is None and instruction.is_plain_access:
+            if store is None and instruction.op == "store" and _may_be_filled(instruction):
                 store = instruction
             elif not (
                 only_counts(instruction, loop)
@@ -134,6 +137,12 @@ def _only_store(loop: CountedLoop, *, asks: bool = False) -> Instruction | None:
     if store is None or (loop.top_tested and store.block is loop.header):
         return None
     return store if is_known_behind(loop) else None
+
+
+def _may_be_filled(store: Instruction) -> bool:
+    """Whether a store is plain, and not to a segment of x86, of which no library fills memory."""
+    assert isinstance(store.pointer.type, PointerType)
+    return store.is_plain_access and store.pointer.type.space < _SEGMENTS
 
 
 def _is_used_behind(loop: CountedLoop) -> bool:

@@ -1,0 +1,174 @@
+"""Which passes a list leaves out, and why: what one door does, each door does, or it is said here.
+
+A test compares with the lists, so that a pass that is added to one of them is either added to the others or has its
+reason here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+KERNELS, LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS = (
+    "kernels",
+    "loops",
+    "foreign loops",
+    "foreign functions",
+)
+
+
+class LeftOut(Struct, frozen=True):
+    """Passes that some lists leave out.
+
+    Parameters
+    ----------
+    why
+        The reason.
+    lists
+        The lists, by name.
+    passes
+        The passes, by name.
+    """
+
+    why: str
+    lists: tuple[str, ...]
+    passes: tuple[str, ...]
+
+
+LEFT_OUT = (
+    LeftOut(
+        "only kernels have a grid, work-groups and barriers",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        (
+            *(
+                "work items",
+                "barriers",
+                "lane order",
+                "grid walks",
+                "lane plan",
+                "threads alone",
+                "bands",
+                "rows",
+            ),
+            *(
+                "lock step",
+                "boxes",
+                "group order",
+                "lane groups",
+                "continuations",
+                "group atomics",
+                "group loops",
+            ),
+            *("updated arrays", "copies"),
+        ),
+    ),
+    LeftOut(
+        "only kernels have their code for threads one by one planned by a pass; for loops planning lanes does it",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("both ways",),
+    ),
+    LeftOut(
+        "ids and positions in grids are what these are about; counters of loops have 64 bits, or the bits and the flags"
+        " of their source",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("low halves", "signed counters", "signed indices", "wide comparisons"),
+    ),
+    LeftOut(
+        "short vectors and structs of C are taken apart with its signatures; Python's front end makes none",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("aggregates",),
+    ),
+    LeftOut(
+        "nobody is there who sees with which arguments it is called, and keeps a version for them",
+        (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("known parameters", "short rows"),
+    ),
+    LeftOut(
+        "C, C++ and LLVM IR are compiled to code of one thread: nothing is shared by cores",
+        (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("parallel loops", "blocks inside", "inlined bodies", "shared loads"),
+    ),
+    LeftOut(
+        "functions keep the signature that others call",
+        (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("entry",),
+    ),
+    LeftOut(
+        "what they allocate is freed where the source says so",
+        (KERNELS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("heap",),
+    ),
+    LeftOut(
+        "kernels ask for threads; functions of C ask other lanes by functions of their own",
+        (KERNELS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("no threads",),
+    ),
+    LeftOut(
+        "a kernel is its entry point",
+        (KERNELS,),
+        ("parallel loops", "blocks inside", "inlined bodies", "entry"),
+    ),
+    LeftOut(
+        "lanes are threads, or the calls of a function: loops in it are not looked for",
+        (KERNELS, FOREIGN_FUNCTIONS),
+        ("auto loops", "butterflies"),
+    ),
+    LeftOut(
+        "`fills` comes first, as there are no loops that have to be seen before",
+        (KERNELS, FOREIGN_FUNCTIONS),
+        ("filled runs",),
+    ),
+    LeftOut(
+        "a thread has few iterations, and banks would be so many for each lane",
+        (KERNELS, FOREIGN_FUNCTIONS),
+        ("counter banks",),
+    ),
+    LeftOut(
+        "divergence analysis knows what is the same in all lanes, wherever it stands",
+        (KERNELS,),
+        ("invariants",),
+    ),
+    LeftOut(
+        "the source of kernels and of Python has indices; pointers that move stay in kernels of C dialects",
+        (KERNELS, LOOPS),
+        ("moving pointers",),
+    ),
+    LeftOut(
+        "these settle what other compilers say: how structs are passed, and which functions are the module's own",
+        (KERNELS, LOOPS),
+        ("signatures", "inlining"),
+    ),
+    LeftOut(
+        "these are what the list for loops in their place is for",
+        (KERNELS, LOOPS, FOREIGN_FUNCTIONS),
+        ("loops",),
+    ),
+    LeftOut(
+        "these are what the list for whole functions is for",
+        (KERNELS, LOOPS, FOREIGN_LOOPS),
+        ("parameters", "function"),
+    ),
+    LeftOut(
+        "the function has as many lanes as its callers pass: no width is chosen for which numbers had to become narrow"
+        ", and `function` does what `lanes` and `obstacles` do",
+        (FOREIGN_FUNCTIONS,),
+        ("guessed ranges", "narrowing", "lanes", "obstacles"),
+    ),
+)
+
+
+def reasons() -> dict[tuple[str, str], str]:
+    """Why a pass is left out, by its name and that of the list."""
+    return {(name, each): left.why for left in LEFT_OUT for name in left.passes for each in left.lists}
+
+
+def markdown() -> Iterator[str]:
+    """The lines of a section with a table, as the documentation has it."""
+    yield "### What a list leaves out"
+    yield ""
+    yield "| passes | left out for | because |"
+    yield "|---|---|---|"
+    for left in LEFT_OUT:
+        names = ", ".join(f"`{name.replace(' ', '-')}`" for name in left.passes)
+        yield f"| {names} | {', '.join(left.lists)} | {left.why} |"
