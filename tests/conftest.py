@@ -5,11 +5,14 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+
+from pairs import WHOLE, spread
 
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
 os.environ.setdefault("WEFT_CHECK", "1" if os.environ.get("WEFT_FUZZ") else "8")
@@ -35,6 +38,40 @@ else:
 
 # Compilers make many objects and few cycles: looking for these as often as Python does takes a quarter of the time.
 gc.set_threshold(200_000, 10, 10)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of tests marked ``spread`` keep cases that have each value of each parameter; all with ``WEFT_FUZZ``, or by name."""
+    if WHOLE or any("[" in argument for argument in config.args):
+        return
+    cases: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("spread"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for many in cases.values():
+        chosen = spread([_values(i) for i in many], [not _may_run(i.callspec.params) for i in many])
+        left_out.update(set(many).difference(many[k] for k in chosen))
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _values(case: pytest.Function) -> dict[str, Hashable]:
+    """What a case has of each decorator that gives it parameters."""
+    of_decorators = [m.args[0] for m in case.iter_markers("parametrize")]
+    names = [n.replace(",", " ").split() if isinstance(n, str) else n for n in of_decorators]
+    return {str(group): tuple(id(case.callspec.params[name]) for name in group) for group in names}
+
+
+def _may_run(parameters: Mapping[str, Any]) -> bool:
+    """Whether this machine has the level of instructions that a case is of, if it names one."""
+    from weft.machine.host import host
+    from weft.machine.targets import Isa, machine_of, misses
+
+    names = [v.cpu if isinstance(v, Isa) else v for v in parameters.values() if isinstance(v, Isa | str)]
+    machines = [machine_of(host().arch, name) for name in names]
+    return not any(machine is not None and misses(host(), machine) for machine in machines)
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 WHOLE = bool(os.environ.get("WEFT_FUZZ"))
@@ -33,3 +33,25 @@ def pairs(*axes: Sequence[Any], whole: bool = WHOLE) -> list[tuple[Any, ...]]:
         tuple(axis[k] for axis, k in zip(axes, case, strict=True))
         for case in (every if whole else sorted(chosen))
     ]
+
+
+def spread(cases: Sequence[Mapping[str, Hashable]], later: Sequence[bool] = ()) -> list[int]:
+    """Places of cases among which each value of each parameter is, those that no case has yet beside each other.
+
+    It takes about as many as the longest axis has. Of several that are as new, it takes the one whose values have been
+    taken least. Cases that are `later`, as this machine cannot run them, stand only for what no other case has.
+    """
+    taken: dict[tuple[str, Hashable], int] = {(name, value): 0 for case in cases for name, value in case.items()}
+
+    def new(k: int) -> int:
+        return sum(not taken[item] for item in cases[k].items())
+
+    chosen: list[int] = []
+    while left := [k for k in range(len(cases)) if new(k)]:
+        best = min(
+            left, key=lambda k: (any(later[k : k + 1]), -new(k), sum(taken[item] for item in cases[k].items()))
+        )
+        chosen.append(best)
+        for item in cases[best].items():
+            taken[item] += 1
+    return sorted(chosen)

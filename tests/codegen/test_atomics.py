@@ -57,6 +57,7 @@ KERNELS = {
 }  # fmt: skip
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("name", "width"), list(zip(KERNELS, itertools.cycle((4, 16, 64, 8, 32)), strict=False))
 )

@@ -268,6 +268,7 @@ def test_what_is_turned_has_boxes(isa: Isa, pitch: str) -> None:
     assert (" by 4 of" in made or " by 2 of" in made) == (pitch == "33"), made
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize(("columns", "rows", "pad"), [(32, 8, 1), (16, 16, 0), (32, 4, 3)])
 def test_tiles_are_turned(

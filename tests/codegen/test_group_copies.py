@@ -36,6 +36,7 @@ def two_arrays(x, out, lowest):
             cuda.atomic.min(lowest, x[i] // 2, i)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("level", LEVELS)
 def test_histograms(level: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,7 @@ def updates(name: str):
     return kernel
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", [np.int32, np.uint32, np.int64, np.uint64])
 @pytest.mark.parametrize("name", ["add", "sub", "min", "max", "and_", "or_", "xor"])
 def test_operations(name: str, type: type) -> None:

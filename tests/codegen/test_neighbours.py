@@ -80,6 +80,7 @@ def test_indices_of_64_bits_are_asked_too(mask: bool) -> None:
     assert lines(text, "add <8 x i64> .*i64 4, i64 8, i64 12")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize("index", [BUTTERFLY, CLAMPED, WIDE_BUTTERFLY, WIDE_CLAMPED])
 def test_kernel_agrees_with_the_interpreter(index: str, mask: bool) -> None:

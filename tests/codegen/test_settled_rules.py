@@ -109,6 +109,7 @@ end:
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("n", [0, 1, 5, 16])
 @pytest.mark.parametrize(
     "body",

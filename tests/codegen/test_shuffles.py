@@ -53,6 +53,7 @@ BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("masked", [False, True], ids=["all", "some"])
 def test_lanes_read_each_other(name: str, masked: bool) -> None:

@@ -60,6 +60,7 @@ def stage(lower: str, stores: str) -> str:
     return kernel_text(f"  {LOWER[lower]}{STAGE}{stores}")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("stores", [ALWAYS, SWAPPED], ids=["always", "swapped"])
 @pytest.mark.parametrize("lower", LOWER)
 def test_kernels_agree_with_the_interpreter(lower: str, stores: str) -> None:

@@ -270,6 +270,7 @@ def says_both(remarks: Any) -> bool:
     return any("one after the other, too" in remark.message for remark in remarks)
 
 
+@pytest.mark.spread
 @needs_clock
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4", "icelake-server", "skylake"])
 @pytest.mark.parametrize("threads", [1, 3])

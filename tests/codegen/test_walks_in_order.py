@@ -99,6 +99,7 @@ LAUNCHES = [(1, 32), (3, 40), (7, 16)]
 LEVELS = ["x86-64", "x86-64-v3", "x86-64-v4"]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("kernel", "more"), CASES, ids=[f"{k.__name__}{m or ''}" for k, m in CASES])
 def test_results_are_those_of_the_threads(kernel, more, level: str, monkeypatch: pytest.MonkeyPatch):

@@ -95,6 +95,7 @@ def test_only_what_its_launcher_vouches_for():
     assert [load.pointer for load in loads] == [store.pointer]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("order", ["tid", "n32"])
 def test_kernel_agrees_with_the_interpreter(width, order):

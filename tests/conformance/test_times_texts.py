@@ -199,6 +199,7 @@ def barriers_of_blocks_and_of_the_grid(out, x):
     out[(i - 5) % out.size] = value + shared[t]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 1, 4])
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_case(case: Case, width: int | None) -> None:

@@ -254,6 +254,7 @@ def test_matrices_are_multiplied():
 product = weft.jit(lambda a, b: a @ b)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "shape", [(1, 1, 1), (3, 0, 4), (0, 3, 2), (5, 70, 3), (9, 131, 515), (2, 64, 513), (4, 3, 1)]
 )

@@ -105,6 +105,7 @@ def test_operators_are_rounded_as_each_is_done():
     assert found[6] is False
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("mode", ["rn", "rz", "rd", "ru"])
 @pytest.mark.parametrize("number", ["int16", "uint16", "int32", "uint32", "int64", "uint64", "float32"])
 def test_numbers_are_rounded_once_in_each_direction(number, mode):

@@ -373,6 +373,7 @@ def smallest_sums(a, b, c):
             c[i, j] = m
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("shape", [(20, 33, 17), (1, 1, 1), (16, 16, 16), (5, 40, 0), (0, 3, 3), (35, 1, 70)])
 @pytest.mark.parametrize("function", [times_transposed, transposed_times, smallest_sums])
 def test_tiles_in_shared_memory(function: Callable[..., None], shape: tuple[int, int, int]) -> None:

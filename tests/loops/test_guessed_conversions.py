@@ -100,6 +100,7 @@ def test_loops_compute_what_one_iteration_after_the_other_does(
         assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("strange", [True, False])
 @pytest.mark.parametrize("width", [None, 8, 32])
 def test_kernels_do_so_and_go_on_beyond_work_groups(width: int | None, strange: bool) -> None:

@@ -101,6 +101,7 @@ class _List(list):
         return len(self)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_loops_compute_what_python_does(function, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,7 @@ def stencil(places: list[tuple[int, int]], pitch: str, order: str) -> str:
     )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("pitch", ["m", "72"])
 @pytest.mark.parametrize("seed", range(4))
 def test_stencils_do_what_the_loop_does(seed: int, pitch: str, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ void folds(int n, const long (*pairs)[24], long (*table)[24]) {
 STORED = "table[i][j] = pairs[i][j];"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("first", "more"), [(STORED, " + pairs[j][k]"), (STORED, ""), (f"if (pairs[i][j] > 40) {STORED}", "")]
 )

@@ -126,6 +126,7 @@ def weights(x, w, bins):
         bins[int((x[i] * 0.5 + 0.25) * 16)] += w[i] * 1.5 - x[i]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int16, np.uint8])
 def test_what_is_kept_is_side_by_side(dtype, width: int | None) -> None:
@@ -175,6 +176,7 @@ def test_overlapping_arrays() -> None:
         agree(auto(running, width=8), memory[50:100], memory[50 + shift : 100 + shift])
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("function", [running, running_before, running_maximum, parity, where_and_how_many])
 def test_scans(function, width: int | None) -> None:
@@ -452,6 +454,7 @@ def sum_of_the_last(x, y):
 WITH_SUMS = [sum_and_what_it_was, sum_less_the_last, last_sum_first, sum_of_the_last]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 16])
 @pytest.mark.parametrize("function", WITH_SUMS, ids=lambda f: f.__name__)
 def test_running_sums_and_what_is_handed_on_need_each_other(function, width: int | None) -> None:
@@ -513,6 +516,7 @@ def sum_of_largest(x, y):
 SUMS = [sum_of_sums, sums_of_the_sum_before, sum_in_memory_of_sums, sum_of_sums_in_memory, sum_of_largest]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 16])
 @pytest.mark.parametrize("function", SUMS, ids=lambda f: f.__name__)
 def test_running_sums_of_running_sums(function, width: int | None) -> None:

@@ -98,6 +98,7 @@ def called(function, make):
     return [r.message for r in made.remarks]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", WALKS, ids=lambda f: f.__name__)
 def test_lanes_that_would_each_walk_on_their_own_are_none(function, level, monkeypatch) -> None:
@@ -107,6 +108,7 @@ def test_lanes_that_would_each_walk_on_their_own_are_none(function, level, monke
     assert any("runs iteration after iteration" in m or "one after the other, too" in m for m in said)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", IN_LANES, ids=lambda f: f.__name__)
 def test_neighbours_and_long_computations_keep_their_lanes(function, level, monkeypatch) -> None:

@@ -35,6 +35,7 @@ def total(p, out):
         out[i] = s
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("function", "reference"),
     [(greatest, np.max), (least, np.min), (total, np.sum)],

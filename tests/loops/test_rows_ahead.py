@@ -91,6 +91,7 @@ def source(body: str, first: int = 0) -> str:
     )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("first", [0, 3])
 @pytest.mark.parametrize("body", AHEAD.values(), ids=AHEAD)
 def test_rows_begin_together(tmp_path: Path, body: str, first: int) -> None:

@@ -63,6 +63,7 @@ def is_in_strips(compiled) -> bool:
     return any("of this loop at a time run as" in message for message in told)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("function", [filtered, backwards, guarded])
 def test_results_are_those_of_the_loop(function, dtype) -> None:

@@ -133,6 +133,7 @@ def walks_together(remarks: list[Remark]) -> bool:
     return any(r.kind is RemarkKind.TRANSFORM and "walk by one stack" in r.message for r in remarks)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 16])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_loops(width: int | None, dtype: type):

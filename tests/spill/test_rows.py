@@ -169,6 +169,7 @@ def test_ids_differ_in_the_warp_along_x_alone_where_rows_are_whole_warps() -> No
     assert kind_of(along["%r5"]) is Row.UNIFORM and kind_of(across["%r5"]) is Row.AFFINE
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("policy", ["local", "div", "affine", "hybrid", "auto"])
 @pytest.mark.parametrize("allocator", ["linear", "chordal"])
 def test_every_row_computes_the_same(policy: str, allocator: str) -> None:

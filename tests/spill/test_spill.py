@@ -25,6 +25,7 @@ def test_the_result_is_checked_and_fits(tmp_path) -> None:
     assert pressure_of(liveness_of(flow_of(function)), register_words(function)).words <= 5
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("allocator", ["linear", "chordal"])
 @pytest.mark.parametrize("policy", ["local", "div", "affine", "hybrid"])
 def test_budgets_hold_down_to_what_an_instruction_needs(policy: str, allocator: str) -> None:

@@ -94,6 +94,7 @@ def look_up_loop(text, table, out):
         out[i] = table[text[i]]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("form", "width"), pairs(["loop", "kernel"], [16, 32, 64, None]))
 @pytest.mark.parametrize("least", [0, 30])
 def test_a_page_that_is_not_there_is_not_read(form: str, width: int | None, least: int) -> None:

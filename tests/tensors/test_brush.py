@@ -88,6 +88,7 @@ def shared_row(a, b):
             b[j, i] = total
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("brush", "projection"), BRUSHES)
 @pytest.mark.parametrize("function", [jacobi, transposed, divergent, shared_row])
 def test_nests_of_prange(function, brush, projection) -> None:

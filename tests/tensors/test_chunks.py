@@ -216,6 +216,7 @@ def test_rows_that_are_loaded_once_end_with_their_array(dtype, brush, monkeypatc
         release()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("pick", [0.0, covered.PICK])
 def test_wide_pieces_have_what_lanes_need(cpu, pick, monkeypatch) -> None:

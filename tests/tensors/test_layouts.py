@@ -173,6 +173,7 @@ def test_nests(block, options, turned) -> None:
             assert np.allclose(found, wanted, rtol=1e-14), (function, shape)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("options", [{}, {"brush": (4, 8)}, {"brush": (2, 4), "projection": (0, 1)}])
 def test_kernels(options, debug) -> None:

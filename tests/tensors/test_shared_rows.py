@@ -52,6 +52,7 @@ def brushes(kernel) -> set[str]:
     return {str(each.options.brush) for each in kernel._specializations.made.values()}
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", LEVELS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
 def test_products_run_in_boxes_where_work_groups_have_as_much(cpu, dtype, monkeypatch) -> None:
@@ -106,6 +107,7 @@ def test_boxes_inside_of_a_guard_share_loads(function, wanted, monkeypatch) -> N
     assert found.startswith(wanted), found
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", LEVELS)
 @pytest.mark.parametrize("function", [seidel, transpose])
 def test_copies_without_masks_compute_the_same(cpu, function, monkeypatch) -> None:

@@ -128,6 +128,7 @@ def copies_in_a_loop(source, first, starts, result):
             result[begin + k] = source[of + k]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
 @pytest.mark.parametrize(
     "copy",

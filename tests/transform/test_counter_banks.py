@@ -136,6 +136,7 @@ def of_parts(data, counts):
             counts[part, data[i] & 15] += 2
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", [np.int32, np.int64, np.uint32])
 @pytest.mark.parametrize("size", [0, 8192, 8193, 20011])
 def test_histograms_of_bytes_are_right(type, size: int) -> None:

@@ -55,6 +55,7 @@ def arguments(low: float, high: float, count: int, seed: int = 1):
 RANGES = [(0.0, 1.0), (-0.9, 1.0), (-0.9, -0.2), (-0.02, 1.0)]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("function", [interpolated, chained, in_a_loop])
 def test_loops(function, level, monkeypatch) -> None:

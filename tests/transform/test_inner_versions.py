@@ -83,6 +83,7 @@ def drawn(function: Callable[..., None], seed: int) -> tuple:
     return a, *numbers, b
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [clamped, wrapped, chosen, windows])
 def test_loops(function: Callable[..., None], level: str, monkeypatch: pytest.MonkeyPatch) -> None:

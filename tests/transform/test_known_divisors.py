@@ -177,6 +177,7 @@ def divided_in_a_loop(numbers, divisors, quotients, rests):
             rests[i, k] = numbers[k] % d
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("door", ["kernel", "loop"])
 @pytest.mark.parametrize("type", [np.int32, np.int64, np.uint32, np.uint64])
 def test_threads_alone_divide_like_numpy(door: str, type: type) -> None:

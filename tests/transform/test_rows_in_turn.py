@@ -129,6 +129,7 @@ def _blocks(source, n, out):
                 out[r * n + 4 * i + c] = source[4 * r + c] + i
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("length", [0, 2, 3, 4, 32])
 @pytest.mark.parametrize("width", [1, None])
 def test_kernels_store_blocks_into_rows_of_any_length(length: int, width: int | None) -> None:

@@ -199,6 +199,7 @@ CHOICES = {
 COUNTS = {"2": "2", "by the thread": "%few"}
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("count", COUNTS)
 @settings(max_examples=EXAMPLES)

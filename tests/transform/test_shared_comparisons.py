@@ -133,6 +133,7 @@ def by_loop(a, u, out):
         out[i] = n
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 def test_code_compares_as_numpy(dtype: type, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

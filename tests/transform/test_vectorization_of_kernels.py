@@ -42,6 +42,7 @@ def arguments(name: str, width: int, n: int) -> list[object]:
     return given if len(kernels("as written").functions[name].args) == 1 else [*given, n]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_kernels_keep_their_results(name: str, form: str) -> None:

@@ -227,6 +227,7 @@ behind:
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("width", [4, 16, 32])
 def test_machine_code_does_what_the_interpreter_does(width, isa):
