@@ -99,7 +99,7 @@ def assert_exact(census: Counter[str]) -> None:
 
 def test_exact_on_small_reducible_graphs():
     census: Counter[str] = Counter()
-    for graph in small_reducible(1 if WHOLE else 40):
+    for graph in small_reducible(1 if WHOLE else 160):
         judge(graph, census)
     assert_exact(census)
 

@@ -62,10 +62,13 @@ def test_every_row_has_its_loops_in_c_for_numba_and_for_ispc(row) -> None:
 
 
 PEERS = ("gcc", "numba", "ispc")
-# Of peers one is compared for each row: benches compare all of them before they measure.
-CASES = [(row, peer) for row in ROWS for peer in ("weft", "weft.jit")]
-CASES += [
-    (row, peer) for n, row in enumerate(ROWS) for k, peer in enumerate(PEERS) if WHOLE or n % len(PEERS) == k
+# Of both forms and of peers one is compared for each row: benches compare all of them before they measure.
+CASES = [
+    (row, peer)
+    for peers in (("weft", "weft.jit"), PEERS)
+    for n, row in enumerate(ROWS)
+    for k, peer in enumerate(peers)
+    if WHOLE or n % len(peers) == k
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from codegen.group_differential import check, choice_of
 
 LARGE = bool(os.environ.get("WEFT_FUZZ"))
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 40)
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 20)
 FIRST = int(os.environ.get("WEFT_FUZZ_FROM") or 0)
 PARTS = 20
 

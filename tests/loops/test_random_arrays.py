@@ -14,7 +14,7 @@ import weft
 from generators.python_arrays import SIZES, PythonArrays
 from loops.python_doors import functions, levels, same
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 6
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 3
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -10,7 +10,7 @@ from loops.random_counters import check
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
-LOOPS = int(os.environ.get("WEFT_FUZZ") or 0) or 12
+LOOPS = int(os.environ.get("WEFT_FUZZ") or 0) or 6
 
 
 @pytest.mark.parametrize("width", [None, 8])

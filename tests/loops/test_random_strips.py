@@ -8,7 +8,7 @@ from loops.random_strips import check
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
-LOOPS = 400 if os.environ.get("WEFT_FUZZ") else 12
+LOOPS = 400 if os.environ.get("WEFT_FUZZ") else 6
 
 
 @pytest.mark.parametrize("width", [None, 8])

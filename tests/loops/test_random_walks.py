@@ -18,7 +18,7 @@ from weft import cuda
 from weft.diag.remarks import Remark
 from weft.machine.host import chosen
 
-PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 8
+PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 4
 WIDTHS = (None, None, 1, 2, 4, 8, 8, 16, 32)
 LEVELS = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
 LEFT_OUT = ((), (), (), (), ("shared-stacks",), ("short-rows",), ("wide-masks",), ("boscc",))

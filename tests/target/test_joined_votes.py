@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from pairs import pairs
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, Isa
 from weft.target.jit import load_object
 from weft.target.joined_votes import with_joined_votes
@@ -80,9 +81,11 @@ def answer(p: np.ndarray, q: np.ndarray, r: np.ndarray, mask: str, vote: str) ->
     return 1 if {ANY: some, NONE: not some, EACH: bool(m.all()), MANY: many, BOTH: some ^ many}[vote] else 2
 
 
-@pytest.mark.parametrize("isa", [SSE2, AVX2], ids=["sse2", "avx2"])
-@pytest.mark.parametrize("type", list(TYPES))
-@pytest.mark.parametrize("lanes", [8, 16, 32, 64])
+@pytest.mark.parametrize(
+    ("isa", "type", "lanes"),
+    pairs([SSE2, AVX2], list(TYPES), [8, 16, 32, 64]),
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_votes_are_what_they_were(isa: Isa, type: str, lanes: int) -> None:
     spec, rng = TargetSpec.of_isa(isa), np.random.default_rng(lanes)
     for name, mask in MASKS.items():

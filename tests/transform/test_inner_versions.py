@@ -13,7 +13,7 @@ from weft import cuda, prange
 
 REMARK = "are at no edge"
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
-DRAWN = 60 if os.environ.get("WEFT_FUZZ") else 8
+DRAWN = 60 if os.environ.get("WEFT_FUZZ") else 5
 
 
 def clamped(a, first, last, low, high, b):

@@ -24,7 +24,7 @@ from weft.transform.loops.share_stacks import share_stacks
 
 WIDTH = 8
 LANES = np.arange(WIDTH, dtype=np.int64)
-EXAMPLES = 200 if os.environ.get("WEFT_FUZZ") else 10
+EXAMPLES = 200 if os.environ.get("WEFT_FUZZ") else 5
 
 WALK = """
 define i64 @walk(i64 %t, i64 %u) {

@@ -142,7 +142,10 @@ class Expression:
         powers: dict[int, dict[Monomial, int]] = {0: {}}
         for monomial, coefficient in self.terms.items():
             power = monomial.count(atom)
-            rest = tuple(a for a in monomial if a != atom) if power else monomial
+            if not power:
+                powers[0][monomial] = coefficient
+                continue
+            rest = tuple([a for a in monomial if a != atom]) if len(monomial) > power else ()
             into = powers.setdefault(power, {})
             into[rest] = into.get(rest, 0) + coefficient
         return [Expression(powers.get(power, {})) for power in range(max(powers) + 1)]

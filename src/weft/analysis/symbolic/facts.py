@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from weft.analysis.symbolic.atoms import Monomial
 from weft.analysis.symbolic.expression import (
     ONE,
     ZERO,
@@ -63,7 +64,7 @@ class Facts:
         Expressions that are 0 or greater.
     """
 
-    __slots__ = ("_easy", "_known", "_lower", "_points", "_upper", "inequalities")
+    __slots__ = ("_bounds", "_easy", "_known", "_lower", "_of_monomial", "_points", "_upper", "inequalities")
 
     def __init__(self, inequalities: Iterable[Expression] = ()) -> None:
         self.inequalities = tuple(
@@ -72,6 +73,8 @@ class Facts:
         self._known: dict[Expression, bool] = {}
         self._easy: dict[Expression, bool] = {}
         self._points: list[Point] | None = None
+        self._bounds: dict[tuple[Atom, bool], list[tuple[Expression, int, frozenset[Atom]]]] = {}
+        self._of_monomial: dict[Monomial, list[tuple[Expression, int]]] = {}
         self._lower: dict[Atom, list[tuple[Expression, int]]] = {}
         self._upper: dict[Atom, list[tuple[Expression, int]]] = {}
         for fact in self.inequalities:
@@ -79,6 +82,9 @@ class Facts:
             weaker = _without_division(fact)
             if weaker is not None:
                 self._note(weaker)
+            for monomial, coefficient in fact.terms.items():
+                if monomial:
+                    self._of_monomial.setdefault(monomial, []).append((fact, coefficient))
 
     def also(self, more: Iterable[Expression]) -> Facts:
         """These facts and more."""
@@ -110,6 +116,24 @@ class Facts:
             if end is not None:
                 found.append((as_expression(end), 1))
         return found
+
+    def bounds_apart(self, atom: Atom, upper: bool, gone: frozenset[Atom]) -> list[tuple[Expression, int]]:
+        """The bounds of an atom that have none of some atoms as factors."""
+        found = self._bounds.get((atom, upper))
+        if found is None:
+            found = [(b, k, frozenset(b.atoms())) for b, k in self.bounds(atom, upper)]
+            self._bounds[atom, upper] = found
+        return [(bound, times) for bound, times, atoms in found if gone.isdisjoint(atoms)]
+
+    def follows(self, value: Expression) -> bool:
+        """Whether a value is a multiple of what is known to be 0 or greater, and what is so by its ranges."""
+        for monomial, there in value.terms.items():
+            for fact, coefficient in self._of_monomial.get(monomial, ()):
+                if there % coefficient == 0 and (times := there // coefficient) > 0:
+                    low = numeric_bound(value - fact * times, upper=False)
+                    if low is not None and low >= 0:
+                        return True
+        return False
 
     def is_nonnegative(self, value: Expression) -> bool:
         """Whether ``value >= 0`` can be proved."""
@@ -239,7 +263,7 @@ class _Question:
         if (value, gone) in self._failed or self._left <= 0:
             return False
         self._left -= 1
-        if any(self._follows(value, fact) for fact in self._facts.inequalities):
+        if self._facts.follows(value):
             return True
         for atom in value.atoms():
             if atom in gone:
@@ -255,18 +279,6 @@ class _Question:
         self._failed.add((value, gone))
         return False
 
-    def _follows(self, value: Expression, fact: Expression) -> bool:
-        """Whether a value is a multiple of what is known to be 0 or greater, and what is so by its ranges."""
-        for monomial, coefficient in fact.terms.items():
-            if not monomial:
-                continue
-            there = value.terms.get(monomial, 0)
-            if there and there % coefficient == 0 and there // coefficient > 0:
-                low = numeric_bound(value - fact * (there // coefficient), upper=False)
-                if low is not None and low >= 0:
-                    return True
-        return False
-
     def _substituted(self, value: Expression, atom: Atom, gone: frozenset[Atom]) -> bool:
         coefficients = value.coefficients(atom)
         if len(coefficients) == 1:
@@ -275,7 +287,7 @@ class _Question:
             return self._power(value, atom, coefficients, gone)
         slope = coefficients[1]
         for upper in (False, True):
-            bounds = [b for b in self._facts.bounds(atom, upper) if not gone & set(b[0].atoms())]
+            bounds = self._facts.bounds_apart(atom, upper, gone)
             if not bounds or not self.nonnegative(-slope if upper else slope, gone):
                 continue
             # times·value is times·rest + slope·(times·atom), and value is an integer: it is 0 if that is above -times.
@@ -294,8 +306,8 @@ class _Question:
         for upper in (False, True):
             if not all(self.nonnegative(-c if upper else c, gone) for c in coefficients[1:]):
                 continue
-            for bound, times in self._facts.bounds(atom, upper):
-                if times == 1 and not gone & set(bound.atoms()):
+            for bound, times in self._facts.bounds_apart(atom, upper, gone):
+                if times == 1:
                     below = upper or self.nonnegative(bound, gone)
                     if below and self.nonnegative(_with(value, atom, bound), gone):
                         return True
