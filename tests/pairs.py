@@ -35,13 +35,15 @@ def pairs(*axes: Sequence[Any], whole: bool = WHOLE) -> list[tuple[Any, ...]]:
     ]
 
 
-def spread(cases: Sequence[Mapping[str, Hashable]], later: Sequence[bool] = ()) -> list[int]:
+def spread(cases: Sequence[Mapping[Any, Hashable]], later: Sequence[bool] = ()) -> list[int]:
     """Places of cases among which each value of each parameter is, those that no case has yet beside each other.
 
     It takes about as many as the longest axis has. Of several that are as new, it takes the one whose values have been
     taken least. Cases that are `later`, as this machine cannot run them, stand only for what no other case has.
     """
-    taken: dict[tuple[str, Hashable], int] = {(name, value): 0 for case in cases for name, value in case.items()}
+    taken: dict[tuple[Any, Hashable], int] = {
+        (name, value): 0 for case in cases for name, value in case.items()
+    }
 
     def new(k: int) -> int:
         return sum(not taken[item] for item in cases[k].items())
@@ -49,7 +51,8 @@ def spread(cases: Sequence[Mapping[str, Hashable]], later: Sequence[bool] = ()) 
     chosen: list[int] = []
     while left := [k for k in range(len(cases)) if new(k)]:
         best = min(
-            left, key=lambda k: (any(later[k : k + 1]), -new(k), sum(taken[item] for item in cases[k].items()))
+            left,
+            key=lambda k: (any(later[k : k + 1]), -new(k), sum(taken[item] for item in cases[k].items())),
         )
         chosen.append(best)
         for item in cases[best].items():

@@ -16,10 +16,10 @@ from conformance import reference
 from conformance.cases import Case
 from weft.errors import SanitizerError
 
-CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 4
+CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 3
 """Of so many cases of one kernel one has its passes checked: those of other types are the same passes."""
 
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 3
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 2
 """Of so many kernels one has its passes checked."""
 
 
