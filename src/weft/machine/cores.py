@@ -32,6 +32,7 @@ class Core(Struct, frozen=True):
     wide_split: float = 0.8
     wide_shuffle: float = 1.0
     slow_gathers: bool = False
+    slow_masked_stores: bool = False
 
 
 MOST_LONE_LOADS = 32
@@ -41,8 +42,8 @@ ANY_CORE = Core()
 
 _SLOW_GATHERS = Core(slow_gathers=True)
 _CORES = {
-    "znver4": Core(True, 0.5, 0.5),
-    "znver": Core(True),
+    "znver4": Core(True, 0.5, 0.5, slow_masked_stores=True),
+    "znver": Core(True, slow_masked_stores=True),
     **dict.fromkeys(
         ("skylake", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake", "rocketlake"),
         _SLOW_GATHERS,

@@ -11,6 +11,7 @@ from weft.target.numbered_masks import number_masks
 from weft.target.own_math import with_definitions
 from weft.target.short_fills import with_short_fills
 from weft.target.taken_places import with_taken_places
+from weft.target.whole_stores import with_whole_stores
 
 
 def machine_text(module: Module, isa: Isa) -> str:
@@ -20,4 +21,4 @@ def machine_text(module: Module, isa: Isa) -> str:
     text = with_definitions(write_module(module, plain=True), isa)
     text = with_masked_loops(text, isa)
     text = with_taken_places(with_short_fills(text, isa), isa)
-    return with_lone_loads(text, isa)
+    return with_whole_stores(with_lone_loads(text, isa), isa)
