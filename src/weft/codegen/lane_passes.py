@@ -38,6 +38,7 @@ from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
+from weft.transform.numbers.flushed_counts import flush_counts
 from weft.transform.numbers.front_versions import add_front_version
 from weft.transform.numbers.guess_conversions import guess_conversions
 from weft.transform.numbers.inner_versions import add_inner_version, strided_inside
@@ -128,6 +129,9 @@ def _narrow(unit: LaneUnit) -> bool:
     compared = compare_shared(unit.function, unit.divergence)
     if compared:
         unit.forget()
+    flushed = flush_counts(unit.function, unit.divergence)
+    if flushed:
+        unit.forget()
     for type in (I8, I16) if has_narrow_numbers(unit.function) else ():
         count = narrow_chains(unit.function, unit.divergence, unit.isa, type)
         if count:
@@ -137,6 +141,7 @@ def _narrow(unit: LaneUnit) -> bool:
     unit.summary.narrowed = narrow_varying(unit.function, unit.divergence, strided_at_no_edge(unit))
     if unit.summary.narrowed:
         unit.forget()
+    unit.summary.narrowed += flushed
     return bool(compared or unit.summary.small or unit.summary.narrowed)
 
 

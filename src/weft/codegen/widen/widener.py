@@ -37,6 +37,7 @@ from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
+from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.cfg_view import cfg_of
 from weft.ir.lane_updates import goes_to_copy, is_lane_update
 from weft.ir.loop_metadata import unrolling
@@ -233,6 +234,8 @@ def _widen_branch(w: Widening, branch: Instruction) -> None:
     made = w.builder.insert(Instruction("br", VOID, operands, blocks=targets, attrs=branch.attrs))
     if (wish := unrolling(branch)) is not None:
         made.metadata["llvm.loop"] = wish
+    if branch.chance is not None and branch.chance * OFTEN < 1:
+        weigh(made, 1, OFTEN)
 
 
 def _uniform_condition(w: Widening, condition: Value) -> Value:
