@@ -226,3 +226,36 @@ def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     weft.jit(width=rng.choice((4, 8, 16)))(program)(a, b, found)
     weft.jit(width=1, without=("guessed-ranges", "narrowing"))(program)(a, b, wanted)
     np.testing.assert_array_equal(found, wanted, err_msg=text)
+
+
+def rooted(a, b, out):
+    for i in prange(a.size):
+        n, k = abs(a[i]) & 0xFFFFFFFF, 0
+        while n != 1 and k < 300:
+            n = 3 * n + 1 if n & 1 else n >> 1
+            k += 1
+        out[i] = n + k
+
+
+def falling(a, b, out):
+    for i in prange(a.size):
+        n, k = abs(a[i]) & 0xFFFFFFFF, 0
+        while n != 3 and k < 15:
+            n = 3 * n - 40 if n & 1 else 7 - (n >> 1)
+            k += 1
+        out[i] = n + k
+
+
+@pytest.mark.parametrize("function", [rooted, falling])
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_begins_natural_may_stay_so_or_not(
+    function, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(level, monkeypatch)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    a = numbers(300)
+    found = np.zeros(300, np.int64)
+    compiled = weft.jit(function)
+    compiled(a, a, found)
+    assert found.tolist() == as_python_does(function, a, a)
+    assert any("32 bits while its numbers fit" in r.message for r in compiled.remarks)

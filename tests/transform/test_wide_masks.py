@@ -103,10 +103,19 @@ rest:
   """
 
 
+BEYOND = {
+    "unsigned power of two": "%some = icmp ugt <{n} x i{k}> %more, splat (i{k} 3)",
+    "unsigned": "%some = icmp ugt <{n} x i{k}> %more, splat (i{k} 4)",
+    "signed power of two": "%a = icmp slt <{n} x i{k}> %more, splat (i{k} -4)\n"
+    "  %b = icmp sgt <{n} x i{k}> %more, splat (i{k} 3)\n  %some = or <{n} x i1> %a, %b",
+}
+
+
+@pytest.mark.parametrize("beyond", BEYOND)
 @pytest.mark.parametrize("votes_only", [True, False])
-def test_what_lanes_that_are_on_vote_is_asked_of_the_numbers(votes_only):
-    """Here of whether one has counted beyond 3, which they leave together for."""
-    text = COUNTED.replace("{next}", VOTE + NEXT)
+def test_what_lanes_that_are_on_vote_is_asked_of_the_numbers(votes_only, beyond):
+    """Here of whether one has counted beyond 3 or 4, which they leave together for."""
+    text = COUNTED.replace("{next}", VOTE + NEXT).replace(BEYOND["unsigned power of two"], BEYOND[beyond])
     for line in ("%live = phi", "%i = phi", "%kept = phi"):
         head, rest = text.split(line, 1)
         text = head + line + rest.replace("%loop ]", "%rest ]", 1)
@@ -123,6 +132,8 @@ def test_what_lanes_that_are_on_vote_is_asked_of_the_numbers(votes_only):
     wanted = what_is_left(module, 16, 32)
     assert widened(module, AVX2) == 1
     assert ("bitcast" not in write_module(module)) == votes_only
+    # A number that is on has the bits that are asked.
+    assert ("and <16 x i32>" in write_module(module)) == (votes_only and "power" in beyond)
     assert what_is_left(module, 16, 32) == wanted
 
 

@@ -28,6 +28,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import ConstZero
 from weft.ir.types import I1, FloatType, FunctionType, IntType, PointerType, Type, VectorType
 from weft.machine.targets import Isa
+from weft.transform.outside_bits import bits_outside
 
 WIDE = (32, 64)
 """Bits of values that instructions blend by their lanes' signs."""
@@ -157,6 +158,10 @@ def _decided(masked: Instruction) -> Value:
     return value
 
 
+def _in_all_lanes(number: int, type: VectorType) -> ConstSplat:
+    return ConstSplat(type, ConstInt(type.element, number))
+
+
 def _is_false(value: Value) -> bool:
     if isinstance(value, ConstSplat):
         value = value.element
@@ -191,9 +196,19 @@ def _vote_by_numbers(mask: Instruction, masked: Instruction, wide: Value) -> Non
         return
     if masked.type != mask.type or not all(u.op == "bitcast" for u in masked.instruction_users()):
         return
-    builder = Builder(before=masked)
-    numbers = builder.select(builder.unary("freeze", _decided(masked)), wide, ConstZero(wide.type))
-    _ask_numbers(masked, numbers)
+    builder, decided = Builder(before=masked), _decided(masked)
+    outside = bits_outside(decided, wide.type)
+    if outside is not None:
+        assert isinstance(wide.type, VectorType)
+        number, to_natural, bits = outside
+        place = builder.unary("freeze", number)
+        if to_natural:
+            place = builder.binary("add", place, _in_all_lanes(to_natural, wide.type))
+        # All bits of what is on are set. LLVM asks the bits once for all registers.
+        there = builder.binary("and", place, wide)
+        _ask_numbers(masked, builder.binary("and", there, _in_all_lanes(bits, wide.type)))
+        return
+    _ask_numbers(masked, builder.select(builder.unary("freeze", decided), wide, ConstZero(wide.type)))
 
 
 def _ask_numbers(mask: Instruction, numbers: Value) -> None:

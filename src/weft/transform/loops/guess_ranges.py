@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.intervals import Interval, full, join, leq
+from weft.analysis.integers.ranges import Ranges
 from weft.diag.source import SourceSpan
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop, loop_forest
@@ -163,9 +164,14 @@ def _guess(loop: Loop, view: CFGView, divergence: Divergence) -> _Guess | None:
         return None
     bits: dict[Value, int] = {v: _bits_of(ranges.of(v)) for v in (*phis, *used)}
     supposed = ranges.supposing(order)
+    natural = {p for p in phis if all(_is_natural(v, ranges) for v, b in p.incoming() if b is not latch)}
+    divides = any(i.op in ("sdiv", "srem") for i in order)
     while True:
-        bounds = {v: _within(b, ranges.of(v)) for v, b in bits.items()}
+        bounds = {v: _within(b, ranges.of(v), natural=v in natural, divides=divides) for v, b in bits.items()}
         known = supposed.known(bounds)
+        if negative := {p for p in natural if not _stays_natural(p.incoming_value(latch), known)}:
+            natural -= negative
+            continue
         bad = next((i for i in order if i in wide and not _fits(known[i])), None)
         bad = bad or _first_that_does_not_meet(phis, latch, known)
         if bad is None:
@@ -200,11 +206,26 @@ def _bits_of(known: Interval | None) -> int:
     return min(MOST_BITS, max(known.hi, -known.lo).bit_length())
 
 
-def _within(bits: int, known: Interval | None) -> Interval:
+def _is_natural(value: Value, ranges: Ranges) -> bool:
+    known = ranges.of(value)
+    return known is not None and known.lo >= 0
+
+
+def _stays_natural(value: Value, known: Mapping[Value, Interval]) -> bool:
+    """Whether what arrives from an iteration is not negative."""
+    if isinstance(value, ConstInt):
+        return value.signed >= 0
+    found = known.get(value)
+    return found is not None and found.lo >= 0
+
+
+def _within(bits: int, known: Interval | None, *, natural: bool = False, divides: bool = False) -> Interval:
     """Numbers of so many bits, and a sign where there may be one."""
     most = (1 << bits) - 1
-    # No quotient by -1 is greater.
-    return Interval(-most if known is None or known.lo < 0 else 0, most)
+    if natural or (known is not None and known.lo >= 0):
+        return Interval(0, most)
+    # No quotient by -1 is greater; without quotients a few bits tell of a number whether it is within.
+    return Interval(-most if divides else -most - 1, most)
 
 
 def _first_that_does_not_meet(
@@ -324,7 +345,7 @@ def some_outside(builder: Builder, asked: Mapping[Value, Interval], alike: set[V
     """Whether a number of some lane is not within its bounds."""
     tests: dict[bool, list[Value]] = {False: [], True: []}
     for value, bounds in asked.items():
-        for predicate, bound in (("slt", bounds.lo), ("sgt", bounds.hi)):
+        for predicate, bound in _tests(bounds):
             if not isinstance(value, ConstInt):
                 assert isinstance(value.type, IntType)
                 test = builder.icmp(predicate, value, const_int(bound, value.type))
@@ -335,6 +356,13 @@ def some_outside(builder: Builder, asked: Mapping[Value, Interval], alike: set[V
         any_lane = declare(builder.module, "weft.any")
         found.append(builder.call(any_lane, (_either(builder, tests[False]),)))
     return _either(builder, found) if found else FALSE
+
+
+def _tests(bounds: Interval) -> list[tuple[str, int]]:
+    """By which comparisons a number is outside of bounds."""
+    if bounds.lo == 0:
+        return [("ugt", bounds.hi)]
+    return [("slt", bounds.lo), ("sgt", bounds.hi)]
 
 
 def _either(builder: Builder, tests: list[Value]) -> Value:
