@@ -37,6 +37,7 @@ OPTIONAL_PASSES = {
         ),
         *("meeting stores", "narrow φs", "narrowing"),
         *(
+            "rolled loops",
             "row copies",
             "rows in turn",
             "scalar replacement",

@@ -44,6 +44,8 @@ _UNROLL = "llvm.loop.unroll.count"
 
 _UNROLL_NEVER = "llvm.loop.unroll.disable"
 
+_UNROLL_KNOWN = "llvm.loop.unroll.runtime.disable"
+
 _VECTORIZE = "llvm.loop.vectorize.enable"
 
 
@@ -83,6 +85,11 @@ def mark_seldom(back_edge: Instruction) -> None:
     """Ask LLVM neither to vectorize nor to unroll the loop with this back edge, as it hardly ever runs."""
     mark_scalar(back_edge)
     _add(back_edge, MDTuple([MDString(_UNROLL_NEVER)]))
+
+
+def mark_rolled(back_edge: Instruction) -> None:
+    """Ask LLVM not to unroll the loop with this back edge where it does not know how many rounds there are."""
+    _add(back_edge, MDTuple([MDString(_UNROLL_KNOWN)]))
 
 
 def is_scalar(back_edge: Instruction) -> bool:

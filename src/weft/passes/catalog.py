@@ -26,6 +26,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     MEETING_STORES,
     NARROW_PHIS,
+    ROLLED_LOOPS,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
     WIDE_COMPARISONS,
@@ -63,6 +64,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     COUNTER_BANKS,
     INVERSE_ROOTS,
     WIDE_MASKS,
+    ROLLED_LOOPS,
     GROUP_ATOMICS,
 )
 """Passes that run on a module by itself."""

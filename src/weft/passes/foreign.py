@@ -51,6 +51,7 @@ from weft.passes.scalar import (
     MEETING_STORES,
     NARROW_PHIS,
     PLAIN,
+    ROLLED_LOOPS,
     ROWS_IN_TURN,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
@@ -286,6 +287,7 @@ FOREIGN_LOOPS = PassList(
         COUNTER_BANKS,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        ROLLED_LOOPS,
     ),
 )
 FOREIGN_FUNCTIONS = PassList(
@@ -309,5 +311,6 @@ FOREIGN_FUNCTIONS = PassList(
         COUNTS_AHEAD,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        ROLLED_LOOPS,
     ),
 )

@@ -53,6 +53,7 @@ from weft.passes.scalar import (
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     MEETING_STORES,
+    ROLLED_LOOPS,
     SHARED_LOADS,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
@@ -367,6 +368,7 @@ LOOPS = PassList(
         COUNTER_BANKS,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        ROLLED_LOOPS,
         ENTRY,
     ),
 )

@@ -24,6 +24,7 @@ from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
@@ -152,6 +153,11 @@ def _share_loads(unit: RemarkedUnit) -> bool:
 def _widen_masks(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
+
+
+def _keep_rolled(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(keep_rolled(function, unit.spec.isa) for function in functions) > 0
 
 
 def _replace_inverse_roots(unit: ScalarUnit) -> bool:
@@ -310,6 +316,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+ROLLED_LOOPS: Pass[ScalarUnit] = Pass(
+    "rolled loops",
+    "loops in lanes whose vectors fill the registers are not unrolled further",
+    _keep_rolled,
     Meaning.SCALAR,
     optional=True,
 )
