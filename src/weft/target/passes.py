@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_votes import joins_votes, with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.vectorized_math import is_vectorized, with_own_math
@@ -161,7 +162,17 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         )
         if passes.vectorize:
             _take_own_math(module, machine)
-    if joins_votes(machine.isa) and (text := with_joined_votes(str(module), machine.isa)) is not None:
+    _ask_registers(module, machine)
+
+
+def _ask_registers(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let lanes that fill several registers be asked register by register, where there are none for masks."""
+    if not joins_votes(machine.isa):
+        return
+    before = text = str(module)
+    for ask in (with_joined_votes, with_halved_masks):
+        text = ask(text, machine.isa) or text
+    if text is not before:
         module.replace(text, machine)
 
 

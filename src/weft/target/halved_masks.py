@@ -1,0 +1,80 @@
+"""The bits of a comparison of two registers are taken of each, not of what they are packed to.
+
+Where there are no registers for masks, LLVM packs the answers of 16 lanes of 32 bits, or of 8 lanes of 64, to bytes of
+one register first. That crosses the halves of registers, for which a branch on the bits waits twice as long as for
+the bits of each register, shifted and or'ed together::
+
+    m = fcmp ogt <16 x float> a, b                lo = fcmp ogt <8 x float> (a's first half), (b's first half)
+    bits = bitcast <16 x i1> m to i16     ==>     hi = fcmp ogt <8 x float> (a's second half), (b's second half)
+                                                  bits = (bits of hi) << 8 | (bits of lo)
+
+Precondition: LLVM's text behind its pipeline. Postcondition: such bits are taken so on x86 with registers of 256 bits
+and without registers for masks. Preserves what functions give.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.machine.targets import Isa
+
+_BITS = re.compile(
+    r"  (?P<name>%\S+) = bitcast <(?P<lanes>8|16) x i1> (?P<mask>%[^\s,]+) to i(?P=lanes)(?P<rest>(?:, !.*)?)"
+)
+_COMPARISON = re.compile(
+    r"  (?P<name>%\S+) = (?P<op>[fi]cmp(?: [a-z]+)+) <(?P<lanes>8|16) x (?P<type>i32|i64|float|double)> "
+    r"(?P<left>%[^\s,]+|zeroinitializer|splat \([^()]*\)), (?P<right>%[^\s,]+|zeroinitializer|splat \([^()]*\))"
+)
+_WIDTHS = {"i32": 32, "float": 32, "i64": 64, "double": 64}
+
+
+def with_halved_masks(text: str, isa: Isa) -> str | None:
+    """A module's text with such bits; None where it has none."""
+    is_better = isa.arch == "x86_64" and not isa.mask_registers and isa.vector_bits == 256
+    if not is_better or not _BITS.search(text):
+        return None
+    lines = text.split("\n")
+    compared: dict[str, re.Match[str]] = {}
+    prefix = "%weft.half"
+    while prefix in text:
+        prefix += ".again"
+    made = 0
+    for number, line in enumerate(lines):
+        if line.startswith("define "):
+            compared = {}
+        elif (found := _COMPARISON.match(line)) is not None:
+            if int(found["lanes"]) * _WIDTHS[found["type"]] == 2 * isa.vector_bits:
+                compared[found["name"]] = found
+        elif (bits := _BITS.fullmatch(line)) is not None and bits["mask"] in compared:
+            lines[number] = _halved(bits, compared[bits["mask"]], f"{prefix}.{made}")
+            made += 1
+    return "\n".join(lines) if made else None
+
+
+def _halved(bits: re.Match[str], compared: re.Match[str], prefix: str) -> str:
+    whole, element = int(bits["lanes"]), compared["type"]
+    half = whole // 2
+    lines: list[str] = []
+
+    def new(line: str) -> str:
+        name = f"{prefix}.{len(lines)}"
+        lines.append(f"  {name} = {line}")
+        return name
+
+    parts: list[str] = []
+    for first in (0, half):
+        places = ", ".join(f"i32 {k}" for k in range(first, first + half))
+        operands = [
+            new(
+                f"shufflevector <{whole} x {element}> {v}, <{whole} x {element}> poison, <{half} x i32> <{places}>"
+            )
+            if v.startswith("%")
+            else v
+            for v in (compared["left"], compared["right"])
+        ]
+        mask = new(f"{compared['op']} <{half} x {element}> {', '.join(operands)}")
+        parts.append(new(f"zext i{half} {new(f'bitcast <{half} x i1> {mask} to i{half}')} to i{whole}"))
+    low, high = parts
+    shifted = new(f"shl i{whole} {high}, {half}")
+    lines.append(f"  {bits['name']} = or disjoint i{whole} {shifted}, {low}{bits['rest']}")
+    return "\n".join(lines)
