@@ -1,5 +1,6 @@
 """Golden files, hypothesis profiles and the environment of kernels, for every room's tests."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -18,7 +19,7 @@ from pairs import WHOLE, spread
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
 SOME = "8"
 os.environ.setdefault("WEFT_CHECK", "1" if WHOLE else SOME)
-os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
+KEPT = os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
 
 # Byte code is kept, wherever the tests run: else each process that they begin compiles all of weft.
 sys.dont_write_bytecode = False
@@ -94,14 +95,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Skip a test at the point where it runs code of a level that this machine lacks.
 
-    Of a test's cases every second has its passes checked, unless other checks are asked for: a fifth of the time.
+    Of a test's cases every second has its passes checked, unless other checks are asked for: a fifth of the time. The
+    others keep code for themselves, which without checks would be found again by whatever test comes later.
     """
     from weft.diag.errors import SettingError
     from weft.machine.host import is_runnable
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         if hasattr(item, "callspec") and os.environ["WEFT_CHECK"] == SOME and crc32(item.nodeid.encode()) % 2:
             patch.setenv("WEFT_CHECK", "0")
+            if os.environ.get("WEFT_CACHE_DIR") == KEPT:
+                patch.setenv("WEFT_CACHE_DIR", stack.enter_context(tempfile.TemporaryDirectory()))
         try:
             yield
         except SettingError as error:
