@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Mapping
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in
+from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.loops.own_walks import may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
@@ -260,6 +261,12 @@ class WidthModel:
     def looks_up(self) -> bool:
         """Whether lanes load from places of their own in loops."""
         return any(map(self._gathers, self._loops.loops))
+
+    @property
+    def descends(self) -> bool:
+        """Whether all that threads do in loops is to look up where to look next, until what they find ends it."""
+        loops = self._loops.loops
+        return bool(loops) and all(descends(loop, self._view, self._divergence) for loop in loops)
 
     @property
     def reads_far_apart(self) -> bool:
