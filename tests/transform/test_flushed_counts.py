@@ -6,9 +6,9 @@ import pytest
 import weft
 from weft import cuda, prange
 from weft.analysis.divergence import analyze_divergence
-from weft.analysis.shapes import domain_named
+from weft.analysis.shapes import Shape, domain_named
 from weft.interp import Memory, run_function
-from weft.ir import Module
+from weft.ir import Module, Value
 from weft.ir.reader import read_module
 from weft.ir.types import I64
 from weft.ir.verifier import verify
@@ -69,7 +69,7 @@ def flushed(text: str) -> tuple[Module, int]:
     module = read_module(text)
     kernel = module.functions["k"]
     domain = domain_named("product", (8,))
-    shapes = {kernel.args[1]: domain.strided(1, 64, 8)}
+    shapes: dict[Value, Shape] = {kernel.args[1]: domain.strided(1, 64, 8)}
     count = flush_counts(kernel, analyze_divergence(kernel, domain=domain, initial=shapes, width=8))
     verify(module)
     return module, count

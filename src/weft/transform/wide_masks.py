@@ -159,6 +159,7 @@ def _decided(masked: Instruction) -> Value:
 
 
 def _in_all_lanes(number: int, type: VectorType) -> ConstSplat:
+    assert isinstance(type.element, IntType)
     return ConstSplat(type, ConstInt(type.element, number))
 
 

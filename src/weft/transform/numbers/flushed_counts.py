@@ -124,6 +124,7 @@ class _Walk:
             return self._sum(value)
         if value.op == "select":
             return self._joined(value.operands[1:])
+        assert value.block is not None
         if value.is_phi and loop_forest(self._view.cfg).headed_by[self._view.index[value.block]] is None:
             return self._joined(value.operands)
         return None
