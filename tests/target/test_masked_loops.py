@@ -47,6 +47,15 @@ def test_constant_masks_and_what_the_processor_has_stay_as_they_are() -> None:
     assert "define internal <32 x float>" in with_masked_loops(call.format(mask="%m", **floats), SSE2)
 
 
+def test_what_a_text_has_already_is_not_defined_again() -> None:
+    call = "  %x = call <32 x i8> @llvm.masked.{op}\n"
+    gather = call.format(op="gather.v32i8.v32p0(<32 x ptr> %p, <32 x i1> %m, <32 x i8> poison)")
+    load = call.format(op="load.v32i8.p0(ptr %p, <32 x i1> %m, <32 x i8> poison)")
+    once = with_masked_loops(gather, SSE2)
+    twice = with_masked_loops(once + gather + load, SSE2)
+    assert twice.count("define internal") == 2 and twice.count("call <32 x i8> @weft.gather.") == 2
+
+
 def first_of(text, letter, found):
     i = cuda.grid(1)
     if i < found.size:

@@ -75,7 +75,7 @@ LEFT_OUT = (
         ("low halves", "signed counters", "signed indices", "wide comparisons"),
     ),
     LeftOut(
-        "short vectors and structs of C are taken apart with its signatures; Python's front end makes none",
+        "`signatures` and `obstacles` take apart what there is of these",
         (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("aggregates",),
     ),

@@ -65,7 +65,14 @@ def with_lone_loads(text: str, isa: Isa) -> str:
         line if line.startswith("declare ") else _CALL.sub(replaced, line) for line in text.splitlines(True)
     )
     changed = "".join(lines)
-    return changed + (_ZEROS if needed else "") + "".join(_definition(*each) for each in sorted(needed))
+    # A text that has been made before has some of them.
+    missing = [
+        each
+        for each in sorted(needed)
+        if f"> @weft.each.v{each[0]}{each[1]}(<{each[0]} x ptr> %p," not in text
+    ]
+    zeros = _ZEROS if needed and "@weft.zeros = " not in text else ""
+    return changed + zeros + "".join(_definition(*each) for each in missing)
 
 
 def _most_lanes(isa: Isa) -> dict[tuple[str, ...], int]:

@@ -135,7 +135,15 @@ def with_masked_loops(text: str, isa: Isa) -> str:
     for lanes in sorted({lanes for _, lanes, _ in needed}):
         counting = f"declare i{lanes} @llvm.cttz.i{lanes}(i{lanes}, i1"
         changed += "" if counting in changed else f"{counting} immarg)\n"
-    return changed + "".join(_definition(*each, isa) for each in sorted(needed))
+    missing = (
+        each for each in sorted(needed) if f"@weft.{each[0]}.v{each[1]}{each[2]}(" not in _defined(text)
+    )
+    return changed + "".join(_definition(*each, isa) for each in missing)
+
+
+def _defined(text: str) -> str:
+    """What a text defines of such functions: it may be one that has been made before."""
+    return "\n".join(re.findall(r"(?m)^define internal .*$", text))
 
 
 def _definition(op: str, lanes: int, type: str, isa: Isa) -> str:

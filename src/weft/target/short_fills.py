@@ -43,10 +43,13 @@ _MASKED = f"""\
 _DECLARATION = f"declare void @llvm.masked.store.v{SHORT}i8.p0(<{SHORT} x i8>, ptr"
 
 
+_HEAD = "define internal void @weft.fill("
+
+
 def with_short_fills(text: str, isa: Isa) -> str:
     """Return a module's text in which such runs are stored under masks or from both ends, as `isa` allows."""
     masked = isa.masks_memory(8)
-    if not masked and isa.arch != "x86_64":
+    if (not masked and isa.arch != "x86_64") or _HEAD in text:
         return text
     changed, count = _FILL.subn("call void @weft.fill", text)
     if not count:
@@ -59,7 +62,7 @@ def with_short_fills(text: str, isa: Isa) -> str:
 
 def _definition(room: str, once: str) -> str:
     return f"""\
-define internal void @weft.fill(ptr %p, i8 %byte, i64 %size, i1 %volatile) alwaysinline nounwind {{
+{_HEAD}ptr %p, i8 %byte, i64 %size, i1 %volatile) alwaysinline nounwind {{
 entry:
 {room}  %less = sub i64 %size, 1
   %short = icmp ult i64 %less, {SHORT}
