@@ -50,13 +50,25 @@ class RunLoop:
     def _one(self, *choices):
         return choices[int(self._draw.integers(len(choices)))]
 
+    @property
+    def overlaps(self) -> tuple[tuple[int, int, int], ...]:
+        """Of which regions the arrays are part."""
+        if self.apart:
+            return ((0, 1, 2),)
+        # Bits of an int may be a float that no integer is.
+        return (
+            ((0, 1, 2), (0, 0, 2)) if self.dtype.kind == "f" else ((0, 1, 2), (0, 0, 2), (0, 0, 0), (0, 1, 1))
+        )
+
     def _start(self) -> str:
         return self._one(
             "(c[i] & 255)", "(c[i] & 127)", "pos", "(i * 5)", "0", "(v & 15)", "(c[i + 1] & 63) + 9"
         )
 
     def _length(self) -> str:
-        return self._one("(c[i] & 15)", "(c[i + 1] & 31)", "(c[i] & 63)", "(v & 7)", "40", "(c[i] % 9)")
+        return self._one(
+            "(c[i] & 15)", "(c[i + 1] & 31)", "(c[i] & 63)", "(v & 7)", "40", "((c[i] & 255) % 9)"
+        )
 
     def _value(self) -> str:
         return self._one("e", "x[i]", "0", "(T)3", "(T)v", "x[v & 63]", "(T)-1", "(T)i")
@@ -149,7 +161,7 @@ def check(first: int, last: int, counts: dict[str, int], cpus: tuple[str, ...] =
                 for word in ("@weft.fill(", "@llvm.memset", "@llvm.memmove", 'asm ""', "@weft.load"):
                     counts[word] = counts.get(word, 0) + (word in made.text)
             for n in SIZES:
-                for overlap in ((0, 1, 2),) if loop.apart else ((0, 1, 2), (0, 0, 2), (0, 0, 0), (0, 1, 1)):
+                for overlap in loop.overlaps:
                     wanted, *others = (_run(code.address("f"), loop, seed, n, overlap) for code in codes)
                     for cpu, got in zip(cpus, others, strict=True):
                         if wanted[0] != got[0] or (wanted[1] != got[1]).any():
