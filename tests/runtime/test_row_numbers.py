@@ -120,6 +120,26 @@ kernel void sums(global const float *x, int2 unused, int length, global float *r
 """
 
 
+def products(a, b, c):
+    for i in weft.prange(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def test_code_that_knows_some_numbers_is_for_no_others(monkeypatch):
+    """Be there few elements, or many: machine code makes these calls, which checks would not."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    made = weft.jit(products)
+    for rows, inner, columns in ((4, 70, 3), (9, 10, 37), (4, 70, 3), (9, 10, 37), (70, 2, 5), (2, 2, 2)):
+        a, b = np.ones((rows, inner)), np.ones((inner, columns))
+        c = np.zeros((rows, columns))
+        made(a, b, c)
+        assert (c == inner).all(), (rows, inner, columns)
+
+
 def test_kernels_of_c_know_their_numbers():
     sums = Program(CHAINS).sums
     for length in (3, 2, 20, 3):

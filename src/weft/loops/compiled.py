@@ -161,7 +161,8 @@ class CompiledFunction:
         elif self._code is not None and not (metadata["prints"] or options.debug):
             self._called_by = metadata["entry"], result
             self.record = self.record_for(types)
-            if self.row_numbers:
+            if self.row_numbers and not self.options.known:
+                # Code that knows some of the numbers is for no others, be there few elements or many.
                 self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents])
         return True
 
