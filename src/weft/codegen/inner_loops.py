@@ -3,14 +3,14 @@
 Lanes along the rows of an array, each walking through its row, touch memory far apart in every step, where the elements
 of one row are neighbours. If all lanes walk in step (the inner loop is uniform) and most of what they access is not
 together, iteration after iteration is left to LLVM, whose vectorizer takes such inner loops: those that carry nothing
-but counters and totals. A few steps are no row either. Of the innermost loops those in the most others count: a loop
+but counters and totals. What is looked up in a table is together neither way, and says nothing. A few steps are no row either. Of the innermost loops those in the most others count: a loop
 beside a nest, such as one that copies what the nest reads, takes little of the time.
 """
 
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.along_rows import carries_only_totals, is_along_rows, is_short
+from weft.analysis.loops.along_rows import carries_only_totals, is_along, is_along_rows, is_short
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
@@ -20,7 +20,7 @@ from weft.ir.layout import DataLayout
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
-    """Whether most accesses of the uniform innermost loops of `function` are far apart from lane to lane.
+    """Whether the uniform innermost loops of `function` go along rows that are far apart from lane to lane, mostly.
 
     With `reordered`, loops along rows count whose totals LLVM may add up in lanes, and no others: in kernels, lanes
     that look far apart may turn out to be neighbours.
@@ -40,11 +40,14 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if reordered and not is_along_rows(loop, view, layout):
             continue
-        for block in (view.blocks[b] for b in loop.blocks):
-            for access in block.instructions:
-                if access.op in ("load", "store") and not _is_on_stack(access, layout):
-                    together = _is_near(access, divergence, layout)
-                    near, far = near + together, far + (not together)
+        inside = {view.blocks[b] for b in loop.blocks}
+        for access in (i for block in inside for i in block.instructions):
+            if access.op not in ("load", "store") or _is_on_stack(access, layout):
+                continue
+            if _is_near(access, divergence, layout):
+                near += 1
+            elif is_along(access, inside, layout):
+                far += 1
     return far > near
 
 

@@ -44,6 +44,7 @@ from weft.codegen.width import (
     OpenChoice,
     WidthChoice,
     choose_width,
+    lanes_of_rest,
     may_be_open,
     one_register,
     open_choice,
@@ -187,7 +188,7 @@ def strip_mine(
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
     fewer = 0
     if narrows and width is None and not (has_loops or loop.reductions):
-        fewer = _lanes_of_rest(lanes, plan, isa)
+        fewer = lanes_of_rest(plan.choice, isa)
     rest = clone_function(body, f"{name}.rest") if fewer else None
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
@@ -199,19 +200,6 @@ def strip_mine(
     return StripMinedLoop(
         outlined, chunk, plan, functions, has_loops, instructions, LaneSpace((lanes,)), fewer
     )
-
-
-def _lanes_of_rest(lanes: int, plan: LoopPlan, isa: Isa) -> int:
-    """In how many lanes what is left runs: those of a register, 0 for as many as before.
-
-    Where masks are in registers of their own, or memory is accessed lane by lane under a mask anyway, a group of many
-    registers under a mask costs what it costs without one.
-    """
-    bits = plan.choice.bits
-    if isa.mask_registers or not bits:
-        return 0
-    register = isa.lanes(bits)
-    return register if 1 < register < lanes else 0
 
 
 def plan_loop(

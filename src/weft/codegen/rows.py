@@ -11,6 +11,9 @@ of which there is one call::
     next:   while first <= x and x + W <= last: full(x); x += W
             if x < last: partial(x, lanes from first - x to last - x); x += W; again from next
 
+Where a lane group of many registers under a mask costs much more than one without, the partial version has fewer
+lanes, and there is a full version of as many, for what is left of W threads at the ends of a row.
+
 Where the kernel is an iteration of a walk of the grid (`weft.transform.groups.grid_walks`), a row is run again and
 again, so far on each time as its threads' elements are apart.
 """
@@ -25,7 +28,7 @@ from msgspec.structs import replace
 
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
-from weft.codegen.loops import counted_loop, loop_below
+from weft.codegen.loops import counted_loop, loop_below, two_arms
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
@@ -56,6 +59,8 @@ class RowKernel(GroupProgram, frozen=True):
         Says which threads of a row run; None where all do.
     steps
         Says by how much rows of a walk are moved, and where it ends; None where rows are run once.
+    rest, rest_width
+        Runs as many threads, fewer than `width`, at the ends of rows; `partial` has as few lanes then.
     """
 
     width: int
@@ -66,10 +71,12 @@ class RowKernel(GroupProgram, frozen=True):
     merge: GroupMerge | None = None
     bounds: Function | None = None
     steps: Function | None = None
+    rest: Function | None = None
+    rest_width: int = 0
 
     @property
     def functions(self) -> list[Function]:
-        return [f for f in (self.full, self.partial, self.bounds, self.steps) if f is not None]
+        return [f for f in (self.full, self.rest, self.partial, self.bounds, self.steps) if f is not None]
 
     def run(self, entry: GroupEntry) -> None:
         run_rows(entry.values, self, entry.begin, entry.end)
@@ -241,13 +248,54 @@ def run_part(
         builder.call(kernel.full, arguments(x))
     builder.cond_br(builder.icmp("slt", x, last), partial, done)
     builder.at_end(partial)
+    following = builder.binary("add", x, width, ("nuw", "nsw"))
+    if kernel.rest is None:
+        _run_partial(builder, kernel.partial, arguments, x, (first, last), width)
+    else:
+        _run_narrow(builder, kernel, arguments, _most(builder, first, x), _least(builder, last, following))
+    assert builder.block is not None
+    resumed.add_incoming(following, builder.block)
+    builder.br(again)
+    builder.at_end(done)
+
+
+def _run_partial(
+    builder: Builder,
+    partial: Function,
+    arguments: Callable[[Value], list[Value]],
+    x: Value,
+    ends: tuple[Value, Value],
+    width: Value,
+) -> None:
+    """Call the kernel for those threads of the lane group at `x` that are between the ends."""
+    first, last = ends
     before = _most(builder, builder.binary("sub", first, x), _ZERO)
     behind = _least(builder, builder.binary("sub", last, x), width)
     lanes = (builder.cast("trunc", n, I32) for n in (before, builder.binary("sub", behind, before)))
-    builder.call(kernel.partial, [*arguments(x), *lanes])
-    resumed.add_incoming(builder.binary("add", x, width, ("nuw", "nsw")), partial)
-    builder.br(again)
-    builder.at_end(done)
+    builder.call(partial, [*arguments(x), *lanes])
+
+
+def _run_narrow(
+    builder: Builder,
+    kernel: RowKernel,
+    arguments: Callable[[Value], list[Value]],
+    first: Value,
+    last: Value,
+) -> None:
+    """Call the kernel for the threads from `first` to ``last - 1``, fewer than a lane group, in smaller ones."""
+    assert kernel.rest is not None
+    assert kernel.partial is not None
+    assert builder.block is not None
+    function, width = builder.block.function, ConstInt(I64, kernel.rest_width)
+    assert function is not None
+    start = builder.binary("and", first, ConstInt(I64, -kernel.rest_width))
+    with counted_loop(builder, function, start, last, "narrow", kernel.rest_width) as x:
+        end = builder.binary("add", x, width, ("nuw", "nsw"))
+        whole = builder.binary("and", builder.icmp("sge", x, first), builder.icmp("sle", end, last))
+        with two_arms(builder, function, whole) as otherwise:
+            builder.call(kernel.rest, arguments(x))
+            otherwise()
+            _run_partial(builder, kernel.partial, arguments, x, (first, last), width)
 
 
 def _least(builder: Builder, a: Value, b: Value) -> Instruction:

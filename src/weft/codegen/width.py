@@ -55,6 +55,18 @@ def one_register(isa: Isa) -> int:
     return max(2, isa.vector_bits // 32)
 
 
+def lanes_of_rest(choice: WidthChoice, isa: Isa) -> int:
+    """In how many lanes what is left of a row runs: those of a register, 0 for as many as before.
+
+    Where masks are in registers of their own, or memory is accessed lane by lane under a mask anyway, a group of many
+    registers under a mask costs what it costs without one.
+    """
+    if isa.mask_registers or not choice.bits:
+        return 0
+    register = isa.lanes(choice.bits)
+    return register if 1 < register < choice.width else 0
+
+
 class OpenChoice(Struct, frozen=True):
     """Code in lanes and code for threads one by one, either of which may turn out to be faster.
 

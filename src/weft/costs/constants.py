@@ -91,7 +91,8 @@ class Constants(Struct, frozen=True):
     rows_open
         The same of threads that each store a row of neighbours: what LLVM's vectorizers make of it is not in the model.
         Measured on Intel's Ice Lake, AVX2 and AVX-512: Walsh transforms of 16 doubles, at 6.1, take 0.3 to 0.5 times as
-        long alone as in the best lanes, LU of 4 x 4 doubles, at 1.8, half as long.
+        long alone as in the best lanes, LU of 4 x 4 doubles, at 1.8, half as long. On AMD's Zen 3, Cholesky of 6 x 6
+        floats in a loop, at 0.40, takes twice as long alone: rows so short stay in the nearest cache.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -166,7 +167,7 @@ class Constants(Struct, frozen=True):
     alone_open: tuple[float, float] = (0.6, 4.0)
     searches_open: tuple[float, float] = (0.6, 32.0)
     far_open: tuple[float, float] = (0.6, 1.5)
-    rows_open: tuple[float, float] = (0.6, 10.0)
+    rows_open: tuple[float, float] = (0.35, 10.0)
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0

@@ -25,9 +25,12 @@ from weft.codegen.vectorize_barriers import vectorize_at_barriers
 from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.widen.calls import called_seldom
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.width import lanes_of_rest
+from weft.graph.loops import loop_forest
 from weft.ir import Function, Value
+from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
-from weft.ir.intrinsics import APART_ATTRIBUTE
+from weft.ir.intrinsics import APART_ATTRIBUTE, is_lane_operation
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
@@ -112,7 +115,8 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     module, kernel, lanes = unit.module, unit.function, called.lanes
     vectors: list[Function] = []
     summaries: list[VectorizationSummary] = []
-    for i, suffix in enumerate(("", ".partial")[: len(unit.runnables)]):
+    narrow = _narrow_ends(unit)
+    for i, suffix in enumerate(("", ".partial")[: len(unit.runnables) - (narrow is not None)]):
         function = module.functions[unit.runnables[i].function]
         form = SimdForm(f"{kernel.name}.w{lanes.width}{suffix}")
         part: LaneUnit = called.unit(function, position_shapes(unit, lanes, function), form)
@@ -124,6 +128,10 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         summaries.append(part.summary)
     summaries[0].replacement.arrays_apart = any(s.replacement.arrays_apart for s in summaries)
     full, partial, summary = vectors[0], vectors[1] if len(vectors) > 1 else None, summaries[0]
+    rest: Function | None = None
+    if narrow is not None:
+        (rest, partial), apart = _widen_ends(unit, narrow)
+        summary.replacement.arrays_apart |= apart
     if unit.order.box is not None:
         return BoxKernel(lanes, full, summary, partial), summary
     assert partial is not None
@@ -131,9 +139,46 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
         bounds = module.functions[unit.bounds] if unit.bounds else None
         return LaneKernel(lanes.width, full, partial, summary, bounds), summary
     rows = _row_kernel(unit, unit.rows, lanes.width, full, partial, summary)
+    if narrow is not None:
+        rows = replace(rows, rest=rest, rest_width=narrow.lanes.width)
     if unit.bands is None:
         return rows, summary
     return _in_bands(unit, unit.bands, rows, summary)
+
+
+class _NarrowEnds(Struct, frozen=True):
+    """The lanes that what is left of rows runs in, and the function for whole lane groups of as many."""
+
+    lanes: LaneSpace
+    function: Function
+
+
+def _narrow_ends(unit: KernelUnit) -> _NarrowEnds | None:
+    """Whether the ends of rows run in lane groups of one register; not where loops wait for what they compute."""
+    if unit.rows is None or unit.plan is None or unit.premises.warp is not None:
+        return None
+    kernel, width = unit.function, lanes_of_rest(unit.plan.choice, unit.spec.isa)
+    if not width or loop_forest(cfg_of(kernel).cfg).loops:
+        return None
+    if any(is_lane_operation(i.callee_name) for i in kernel.instructions()):
+        return None
+    return _NarrowEnds(LaneSpace((width,)), clone_function(kernel, f"{unit.name}.rest"))
+
+
+def _widen_ends(unit: KernelUnit, narrow: _NarrowEnds) -> tuple[tuple[Function, Function], bool]:
+    """The SIMD functions for the ends of rows, and whether they rely on arrays that are apart."""
+    called, partial = unit.vectorizer(narrow.lanes), unit.module.functions[unit.runnables[1].function]
+    vectors: list[Function] = []
+    apart = False
+    for function, suffix in ((narrow.function, ".rest"), (partial, ".partial")):
+        form = SimdForm(f"{unit.name}.w{narrow.lanes.width}{suffix}")
+        part = called.unit(function, position_shapes(unit, narrow.lanes, function), form)
+        part.seldom = True
+        part.find_math = called_seldom(part.find_math)
+        vectors.append(vectorize(part, unit.runner.watched_by()))
+        apart |= part.summary.replacement.arrays_apart
+    called.finish()
+    return (vectors[0], vectors[1]), apart
 
 
 def _in_bands(

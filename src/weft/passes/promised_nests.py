@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end
+from weft.analysis.integers.ranges import Ranges
+from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.memory.alias import locate
@@ -24,6 +25,7 @@ from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Program, Scope
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
+from weft.graph.block_index import block_index
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
@@ -57,7 +59,7 @@ _IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
 def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
     """Mark the loops of promised nests that are found to be parallel, behind tests; how many nests."""
-    wanted = set(_wanted(cfg_of(function), unit.module.layout))
+    wanted = set(_wanted(function, unit.module.layout))
     if not wanted:
         return 0
     sign_tests(function)
@@ -118,8 +120,13 @@ def _outermost(function: Function) -> set[BasicBlock]:
     return {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops if loop.parent is None}
 
 
-def _wanted(view: CFGView, layout: DataLayout) -> Iterator[BasicBlock]:
-    """The headers of promised loops, in no other loop, whose nests are worth to be looked at."""
+def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
+    """The headers of promised loops, in no other loop, whose nests are worth to be looked at.
+
+    Those of short loops only, as for small matrices, are not: lanes along these would be idle.
+    """
+    view = cfg_of(function)
+    ranges: Ranges | None = None
     for loop in loop_forest(view.cfg).loops:
         blocks = tuple(view.blocks[b] for b in loop.blocks)
         if loop.parent is not None or len(loop.latches) != 1:
@@ -136,7 +143,9 @@ def _wanted(view: CFGView, layout: DataLayout) -> Iterator[BasicBlock]:
             or _adds_up(loop, view, layout)
             or _is_beyond_rows(loop, view, layout)
         ):
-            yield view.blocks[loop.header]
+            ranges = ranges or Ranges(function, view, block_index(view.cfg))
+            if not all(is_short(inside, view, ranges) for inside in _loops_of(loop)[1:]):
+                yield view.blocks[loop.header]
 
 
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:

@@ -26,7 +26,8 @@ add up are four registers. Decompositions of 16 x 16 floats by Cholesky take 0.4
 def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
     """Whether a loop counts from a number to another one that is no more than `FEW` away.
 
-    Where that one is computed, as along the rows of a triangle, it is known to be no more than `FEW_COMPUTED` away.
+    Where one of them is computed, as along the rows of a triangle, they are known to be no more than `FEW_COMPUTED`
+    apart.
     """
     branch = view.blocks[loop.header].terminator
     test = branch.operands[0] if branch.operands else None
@@ -37,12 +38,13 @@ def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
         return False
     inside = {view.blocks[b] for b in loop.blocks}
     starts = [value for value, source in counter.incoming() if source not in inside]
-    if isinstance(bound, ConstInt):
+    if isinstance(bound, ConstInt) and all(isinstance(v, ConstInt) for v in starts):
         return all(isinstance(v, ConstInt) and abs(bound.signed - v.signed) <= FEW for v in starts)
     last = ranges.at(bound, view.blocks[loop.header]) if ranges is not None else None
-    if last is None:
+    if ranges is None or last is None:
         return False
-    return all(isinstance(v, ConstInt) and 0 <= last.hi - v.signed <= FEW_COMPUTED for v in starts)
+    firsts = [ranges.of(v) for v in starts]
+    return all(first is not None and 0 <= last.hi - first.lo <= FEW_COMPUTED for first in firsts)
 
 
 def carries_only_totals(loop: Loop, view: CFGView) -> bool:
