@@ -7,8 +7,8 @@ Where it is a parameter of the function, a launch knows it: `RowLoop.numbers` sa
 specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
-thread by itself. A row of which several elements are read one by one is one of its array's extent: where that is known
-and small, its place takes no multiplication, and its elements are read together.
+thread by itself. A row of which several elements are read, or stored, one by one is one of its array's extent: where that
+is known and small, its place takes no multiplication, and its elements are accessed together.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
 
 
 def straight_rows(function: Function, view: CFGView) -> set[int]:
-    """The parameters that are the lengths of rows of which several elements are read, one by one."""
+    """The parameters that are the lengths of rows of which several elements are read, or stored, one by one."""
     leaves = _Leaves(view, loop_forest(view.cfg).loops)
-    read: dict[Value, set[int]] = {}
+    accessed: dict[Value, set[int]] = {}
     for i in function.instructions():
-        if i.op == "load" and i.is_plain_access:
+        if i.is_plain_access:
             location = locate(i.pointer, function.layout)
             if len(location.terms) == 1:
                 (row,) = location.terms
-                read.setdefault(row, set()).add(location.offset)
-    rows = (row for row, offsets in read.items() if len(offsets) > 1 and leaves.of(row) is not _Leaf.SAME)
+                accessed.setdefault(row, set()).add(location.offset)
+    rows = (row for row, offsets in accessed.items() if len(offsets) > 1 and leaves.of(row) is not _Leaf.SAME)
     return {factor.index for row in rows for factor in _factors(row)}
 
 
@@ -146,12 +146,15 @@ def _parts(index: Value) -> Iterator[Value]:
 
 
 def _factors(index: Value) -> Iterator[Argument]:
-    """The parameters by which the number of a row is multiplied."""
+    """The parameters by which the number of a row is multiplied: of an array of three dimensions these are two."""
     index = _without_casts(index)
     if isinstance(index, Instruction) and index.op == "mul":
         for operand in map(_without_casts, index.operands):
             if isinstance(operand, Argument):
                 yield operand
+            else:
+                for part in _parts(operand):
+                    yield from _factors(part)
 
 
 def _without_casts(value: Value) -> Value:
