@@ -51,6 +51,25 @@ def visit_columns(out, first, last, height):
         out[y, x] += 1
 
 
+@pytest.mark.parametrize("block", [(8, 8), (40, 1), (16, 3)])
+def test_ends_of_rows_run_in_fewer_lanes(block: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With registers of 8 lanes and lane groups of 32, whose masks are vectors."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    kernel = cuda.jit(visit)
+    for height, width in ((3, 7), (5, 40), (2, 131)):
+        grid = (-(-width // block[0]), -(-height // block[1]))
+        padded = (grid[1] * block[1], grid[0] * block[0])
+        for first, last in ((0, width), (1, width - 1), (9, 10), (31, 33), (30, 66), (5, 5), (7, 2), (8, 72)):
+            last = min(last, padded[1])
+            out = np.zeros(padded, np.int32)
+            kernel[grid, block](out, first, last, height)
+            np.testing.assert_array_equal(out, marked(padded, first, last, height))
+    text = next(iter(kernel.inspect_llvm().values()))
+    assert "narrow.body:" in text
+    assert "<32 x i1>" not in text
+
+
 @pytest.mark.parametrize("block", [(1, 1), (3, 2), (7, 5), (8, 8), (40, 1), (16, 3)])
 def test_each_thread_that_passes_runs_once(block: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CHECK", "0")

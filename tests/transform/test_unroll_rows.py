@@ -180,3 +180,26 @@ entry:
 def test_rows_are_read_one_element_after_the_other(which, begin, found):
     function = read_module(ELEMENTS.replace("WHICH", which).replace("FROM", begin)).functions["f"]
     assert straight_rows(function, cfg_of(function)) == found
+
+
+STORED = """
+declare i64 @weft.local.id(i32)
+define void @f(ptr %x, i64 %rows, i64 %length) {
+entry:
+  %id = call i64 @weft.local.id(i32 0)
+  %matrix = mul nuw nsw i64 %id, %rows
+  %second = add nuw nsw i64 %matrix, 1
+  %begin = mul nuw nsw i64 %second, %length
+  %first = getelementptr double, ptr %x, i64 %begin
+  store double 0.0, ptr %first
+  %next = getelementptr i8, ptr %first, i64 8
+  store double 0.0, ptr %next
+  ret void
+}
+"""
+
+
+def test_rows_of_matrices_have_two_lengths():
+    """Also where they are only stored."""
+    function = read_module(STORED).functions["f"]
+    assert straight_rows(function, cfg_of(function)) == {1, 2}

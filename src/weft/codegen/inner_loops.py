@@ -3,8 +3,9 @@
 Lanes along the rows of an array, each walking through its row, touch memory far apart in every step, where the elements
 of one row are neighbours. If all lanes walk in step (the inner loop is uniform) and most of what they access is not
 together, iteration after iteration is left to LLVM, whose vectorizer takes such inner loops: those that carry nothing
-but counters and totals. What is looked up in a table is together neither way, and says nothing. A few steps are no row either. Of the innermost loops those in the most others count: a loop
-beside a nest, such as one that copies what the nest reads, takes little of the time.
+but counters and totals. What is looked up in a table is together neither way, and says nothing. A few steps are no row
+either. Of the innermost loops those in the most others count: a loop beside a nest, such as one that copies what the
+nest reads, takes little of the time.
 """
 
 from __future__ import annotations

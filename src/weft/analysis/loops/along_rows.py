@@ -26,8 +26,7 @@ add up are four registers. Decompositions of 16 x 16 floats by Cholesky take 0.4
 def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
     """Whether a loop counts from a number to another one that is no more than `FEW` away.
 
-    Where one of them is computed, as along the rows of a triangle, they are known to be no more than `FEW_COMPUTED`
-    apart.
+    Where the second is computed, as along the rows of a triangle, it is known to be no more than `FEW_COMPUTED` away.
     """
     branch = view.blocks[loop.header].terminator
     test = branch.operands[0] if branch.operands else None
@@ -43,8 +42,9 @@ def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
     last = ranges.at(bound, view.blocks[loop.header]) if ranges is not None else None
     if ranges is None or last is None:
         return False
+    most = FEW if isinstance(bound, ConstInt) else FEW_COMPUTED
     firsts = [ranges.of(v) for v in starts]
-    return all(first is not None and 0 <= last.hi - first.lo <= FEW_COMPUTED for first in firsts)
+    return all(first is not None and 0 <= last.hi - first.lo <= most for first in firsts)
 
 
 def carries_only_totals(loop: Loop, view: CFGView) -> bool:

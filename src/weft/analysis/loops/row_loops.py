@@ -7,8 +7,8 @@ Where it is a parameter of the function, a launch knows it: `RowLoop.numbers` sa
 specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
-thread by itself. A row of which several elements are read, or stored, one by one is one of its array's extent: where that
-is known and small, its place takes no multiplication, and its elements are accessed together.
+thread by itself. A row of which several elements are read, or stored, one by one is one of its array's extent: where
+that is known and small, its place takes no multiplication, and its elements are accessed together.
 """
 
 from __future__ import annotations
