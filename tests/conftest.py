@@ -25,8 +25,8 @@ KEPT = os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-hypothesis.settings.register_profile("fast", deadline=None, max_examples=40)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 if os.environ.get("WEFT_FUZZ"):
     hypothesis.settings.register_profile(
         "fuzz",
@@ -43,18 +43,31 @@ else:
 gc.set_threshold(200_000, 10, 10)
 
 
+UNCHECKED = pytest.StashKey[bool]()
+"""Set of tests whose passes are not checked."""
+
+CHECKED = 4
+"""Of so many cases of a test one has its passes checked: checking all takes a fifth of the time."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of tests marked ``spread`` keep cases that have each value of each parameter, or all with ``WEFT_FUZZ``."""
     if WHOLE or any("[" in argument for argument in config.args):
         return
     cases: dict[str, list[pytest.Function]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("spread"):
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
-    for many in cases.values():
-        chosen = spread([_values(i) for i in many], [not _may_run(i.callspec.params) for i in many])
-        left_out.update(set(many).difference(many[k] for k in chosen))
+    for name, many in cases.items():
+        kept = many
+        if many[0].get_closest_marker("spread"):
+            chosen = spread([_values(i) for i in many], [not _may_run(i.callspec.params) for i in many])
+            kept = [many[k] for k in chosen]
+            left_out.update(set(many).difference(kept))
+        step = min(CHECKED, len(kept))
+        for number, item in enumerate(kept):
+            item.stash[UNCHECKED] = number % step != crc32(name.encode()) % step
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
@@ -95,14 +108,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Skip a test at the point where it runs code of a level that this machine lacks.
 
-    Of a test's cases every second has its passes checked, unless other checks are asked for: a fifth of the time. The
-    others keep code for themselves, which without checks would be found again by whatever test comes later.
+    Where nothing else is asked for, passes are checked for some cases of a test. The others keep code for themselves,
+    which without checks would be found again by whatever test comes later.
     """
     from weft.diag.errors import SettingError
     from weft.machine.host import is_runnable
 
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
-        if hasattr(item, "callspec") and os.environ["WEFT_CHECK"] == SOME and crc32(item.nodeid.encode()) % 2:
+        if item.stash.get(UNCHECKED, False) and os.environ["WEFT_CHECK"] == SOME:
             patch.setenv("WEFT_CHECK", "0")
             if os.environ.get("WEFT_CACHE_DIR") == KEPT:
                 patch.setenv("WEFT_CACHE_DIR", stack.enter_context(tempfile.TemporaryDirectory()))

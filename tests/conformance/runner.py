@@ -16,17 +16,21 @@ from conformance import reference
 from conformance.cases import Case
 from weft.errors import SanitizerError
 
-CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 3
+CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 4
 """Of so many cases of one kernel one has its passes checked: those of other types are the same passes."""
 
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 2
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 3
 """Of so many kernels one has its passes checked."""
+
+
+ASKED = os.environ.get("WEFT_CHECK", "0")
+"""How many passes the tests check, where one does not say otherwise."""
 
 
 @contextlib.contextmanager
 def passes_checked(wanted: bool) -> Iterator[None]:
     """Let launches check passes, where the tests do so at all, if they are wanted to."""
-    with mock.patch.dict(os.environ, {} if wanted else {"WEFT_CHECK": "0"}):
+    with mock.patch.dict(os.environ, {"WEFT_CHECK": ASKED if wanted else "0"}):
         yield
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import weft
 from weft.errors import ArgumentError
 
-EXAMPLES = 500 if os.environ.get("WEFT_FUZZ") else 35
+EXAMPLES = 500 if os.environ.get("WEFT_FUZZ") else 20
 
 
 @weft.vectorize

@@ -20,7 +20,7 @@ from weft.runtime import elementwise_calls as machine
 
 pytestmark = pytest.mark.skipif(machine.elementwise_calls() is None, reason="objects lie otherwise here")
 
-EXAMPLES = 600 if os.environ.get("WEFT_FUZZ") else 25
+EXAMPLES = 600 if os.environ.get("WEFT_FUZZ") else 15
 
 
 @pytest.fixture(autouse=True)

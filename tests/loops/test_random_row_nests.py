@@ -13,7 +13,7 @@ pytest.importorskip("islpy", reason="dependences are tested with integer sets (e
 from generators.python_nests import SIZES, PythonNest
 from loops.python_doors import compare
 
-PROGRAMS = max(8, int(os.environ.get("WEFT_FUZZ") or 0))
+PROGRAMS = max(4, int(os.environ.get("WEFT_FUZZ") or 0))
 PARTS = 2
 
 

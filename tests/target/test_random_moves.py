@@ -17,7 +17,7 @@ from weft.ir.reader import read_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL, optimize
 
-PROGRAMS = 4000 if os.environ.get("WEFT_FUZZ") else 80
+PROGRAMS = 4000 if os.environ.get("WEFT_FUZZ") else 40
 PARTS = 4
 LENGTH = 6
 

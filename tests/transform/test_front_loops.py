@@ -272,7 +272,7 @@ done:
 """
 
 
-PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 40
+PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 20
 
 
 def test_random_walks_come_to_the_same_place() -> None:
