@@ -19,7 +19,9 @@ from pairs import WHOLE, spread
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
 SOME = "8"
 os.environ.setdefault("WEFT_CHECK", "1" if WHOLE else SOME)
-KEPT = os.environ.setdefault("WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}"))
+KEPT = os.environ.setdefault(
+    "WEFT_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"weft-tests-{os.getuid()}")
+)
 
 # Byte code is kept, wherever the tests run: else each process that they begin compiles all of weft.
 sys.dont_write_bytecode = False

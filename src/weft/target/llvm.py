@@ -125,16 +125,19 @@ class ParsedModule:
         Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``, which may take no
         store away. To ``instcombine`` extrema are given without a nest (`weft.target.nested_extrema`).
         """
+        # LLVM takes longer to print a module than some passes do.
+        text: str | None = None
         for name, group in itertools.groupby(
             names, key=lambda n: n if n in ("newgvn", "instcombine") else ""
         ):
             if name == "newgvn":
                 if is_bounded(self.ref):
-                    self._run_newgvn(machine)
+                    text = self._run_newgvn(machine)
                 continue
-            if name == "instcombine" and (text := without_nested_extrema(str(self))) is not None:
-                self.replace(text, machine)
+            if name == "instcombine" and (other := without_nested_extrema(text or str(self))) is not None:
+                self.replace(other, machine)
             self._run_each(group, machine)
+            text = None
 
     def _run_each(self, names: Iterable[str], machine: TargetMachine) -> None:
         manager = binding.create_new_module_pass_manager()
@@ -142,12 +145,14 @@ class ParsedModule:
             getattr(manager, _PASS_METHODS[name])()
         self._run(manager, binding.create_pipeline_tuning_options(0), machine)
 
-    def _run_newgvn(self, machine: TargetMachine) -> None:
+    def _run_newgvn(self, machine: TargetMachine) -> str | None:
+        """Run it; the module's text, where that is known."""
         _restrain_newgvn()
         before = str(self)
         self._run_each(["newgvn"], machine)
-        if not has_lost_stores(before, str(self)):
-            return
+        after = str(self)
+        if not has_lost_stores(before, after):
+            return after
         unordered = with_unordered_stores(before)
         if unordered is not None:
             self.replace(unordered, machine)
@@ -155,8 +160,9 @@ class ParsedModule:
             after = str(self)
             if not has_lost_stores(unordered, after):
                 self.replace(with_plain_stores(after), machine)
-                return
+                return None
         self.replace(before, machine)
+        return None
 
     def run_pipeline(
         self,
@@ -317,10 +323,10 @@ def _restrain_newgvn() -> None:
 _RENAMED = {"DW_CC_LLVM_OpenCLKernel": "DW_CC_LLVM_DeviceKernel"}
 """Names that LLVM has changed and does not read any more: that of LLVM 20 and before, and today's."""
 
-_TARGET_LINE = re.compile(r"^target (datalayout|triple) = \"([^\"]*)\"", re.MULTILINE)
-_CPU_ATTRIBUTE = re.compile(
-    r" ?\"(?:target-cpu|target-features|tune-cpu|min-legal-vector-width)\"=\"[^\"]*\""
-)
+# Words are found sooner than the lines that begin with them, of which there are many.
+_TARGET_LINE = re.compile(r"target (datalayout|triple) = \"([^\"]*)\"")
+_CPU_ATTRIBUTES = ("target-cpu", "target-features", "tune-cpu", "min-legal-vector-width")
+_CPU_ATTRIBUTE = re.compile(rf" ?\"(?:{'|'.join(_CPU_ATTRIBUTES)})\"=\"[^\"]*\"")
 
 
 def _targeted(text: str, machine: TargetMachine) -> str:
@@ -329,12 +335,20 @@ def _targeted(text: str, machine: TargetMachine) -> str:
     Among these is clang's mark on scalar code that it needs no wide registers, under which processors tuned for
     256 bits split 512-bit vectors.
     """
-    for what, value in _TARGET_LINE.findall(text):
+
+    def without(found: re.Match[str]) -> str:
+        if found.start() and text[found.start() - 1] != "\n":
+            return found[0]
+        what, value = found.groups()
         if what == "triple" and value and value.split("-")[0] != machine.triple.split("-")[0]:
             raise CompileError(f"a module for {value} cannot be compiled for {machine.triple}")
-    text = _CPU_ATTRIBUTE.sub("", _TARGET_LINE.sub("", text))
+        return ""
+
+    left = _TARGET_LINE.sub(without, text)
+    if any(f'"{name}"=' in left for name in _CPU_ATTRIBUTES):
+        left = _CPU_ATTRIBUTE.sub("", left)
     # On the first line, so that LLVM's complaints name the lines of the text as it was given.
-    return f'target datalayout = "{machine.data_layout}" target triple = "{machine.triple}" {text}'
+    return f'target datalayout = "{machine.data_layout}" target triple = "{machine.triple}" {left}'
 
 
 def _refusing(function: Any, *arguments: Any) -> Any:

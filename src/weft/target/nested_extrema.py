@@ -22,6 +22,8 @@ _COMPARISON = re.compile(r"  (%\S+) = fcmp ([ou]\w\w) (half|bfloat|float|double)
 
 def without_nested_extrema(text: str) -> str | None:
     """A module's text without such nests; None where it has none."""
+    if not _may_nest(text):
+        return None
     functions = re.split(r"(?m)^(?=define )", text)
     found = [_flattened(function) for function in functions]
     if not any(found):
@@ -35,8 +37,12 @@ def _compares(comparison: re.Match[str], inner: str, same: str) -> bool:
     return operands == {inner, same} or operands == {inner, same.removeprefix("-")}
 
 
+def _may_nest(text: str) -> bool:
+    return " = fcmp " in text and text.count(" = select i1 ") >= 2
+
+
 def _flattened(text: str) -> str | None:
-    if text.count(" = select i1 ") < 2 or " = fcmp " not in text:
+    if not _may_nest(text):
         return None
     lines = text.split("\n")
     comparisons = {m[1]: m for line in lines if (m := _COMPARISON.match(line))}
