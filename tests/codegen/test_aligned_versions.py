@@ -31,6 +31,7 @@ def body(op: str, number: str = "from 0") -> str:
     return index + load + stored("%w")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("op", CASES)
 def test_kernels_agree_with_the_interpreter(op: str, number: str) -> None:

@@ -109,6 +109,7 @@ def test_a_load_under_a_mask_is_made_of_runs(index: str) -> None:
     assert "gather" not in text
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("guard", ["true", "%some"])
 def test_runs_load_what_threads_would(guard: str, isa: Isa) -> None:

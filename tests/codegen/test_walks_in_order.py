@@ -240,6 +240,7 @@ TEXT = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("form", list(TEXT))
 @pytest.mark.parametrize("door", ["opencl", "cuda", "ptx"])
 def test_dialects_of_c(door: str, form: str):

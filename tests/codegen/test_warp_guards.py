@@ -51,6 +51,7 @@ KERNELS = [vote, vote_behind_return, vote_before, turn]
 ENDS = [(0, 100), (5, 77), (32, 96), (40, 50), (60, 30), (64, 300)]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("block", [(32, 1), (64, 2), (48, 1), (8, 8), (33, 2), (20, 1)])
 @pytest.mark.parametrize("function", KERNELS)
 def test_each_thread_that_passes_votes_once(

@@ -133,6 +133,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(chunked, call, message):
     assert message in f"{caught.value} {caught.value.hint}"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("boundary", ["reflect", "periodic", "nearest", 1.5])
 @pytest.mark.parametrize("function", [smooth, smooth_kernel], ids=["function", "kernel"])
 def test_a_stencil_does_not_see_chunks(numbers, chunked, function, boundary):

@@ -85,6 +85,7 @@ def interleaved(text: str, seed: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("text", [SHARED_COUNTER, UNIFORM_COUNTER])
 @pytest.mark.parametrize("policy", ["div", "affine"])
 def test_independent_threads_read_what_they_should(text: str, policy: str) -> None:

@@ -35,7 +35,7 @@ from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.switches import Switches
 from weft.transform.boscc.insertion import Boscc
-from weft.transform.loops.outline_nest import outline_nest
+from weft.transform.loops.outline_nest import iteration_bounds, outline_nest
 
 WORTHWHILE = 0.95
 """Of the cycles of lanes along one loop alone, no more must be left for a brush to be chosen."""
@@ -106,9 +106,10 @@ def weigh_brushes(
 ) -> list[Weighed]:
     """Candidates for a nest, the best first; empty where iterations cannot run in lanes."""
     row = elements_of_register(module, levels, boscc.isa)
+    bounds = iteration_bounds(levels)
 
     def costs(brush: Brush) -> VectorCosts | None:
-        return _costs(module, levels, brush, boscc, switches, f"{name}.{brush}")
+        return _costs(module, levels, bounds, brush, boscc, switches, f"{name}.{brush}")
 
     return weigh(costs, row, len(levels), boscc.isa, has_loops=_has_loops(levels[-1]))
 
@@ -233,6 +234,7 @@ def elements_of_accessed(instructions: Iterable[Instruction], layout: DataLayout
 def _costs(
     module: Module,
     levels: tuple[ParallelLoop, ...],
+    bounds: Sequence[int],
     brush: Brush,
     boscc: Boscc,
     switches: Switches,
@@ -241,7 +243,8 @@ def _costs(
     """What a lane group costs with a brush; the module is as before."""
     isa, lanes, before = boscc.isa, lanes_of(brush, len(levels)), set(module.functions)
     dimension = {lanes.along(d): d for d in range(len(lanes.extents))}
-    body = outline_nest(module, levels, [dimension.get(axis) for axis in range(len(levels))], name).body
+    axes = [dimension.get(axis) for axis in range(len(levels))]
+    body = outline_nest(module, levels, axes, name, bounds=bounds).body
     try:
         if why_in_order(body) is not None:
             return None

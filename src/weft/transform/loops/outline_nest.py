@@ -72,6 +72,7 @@ def outline_nest(
     dimensions: Sequence[int | None],
     name: str,
     repeats: Value | None = None,
+    bounds: Sequence[int] | None = None,
 ) -> OutlinedNest:
     """Add the function `name`.
 
@@ -81,6 +82,8 @@ def outline_nest(
         For each loop the dimension of the lane space, None for no lanes.
     repeats
         Whether iterations may run twice, an i1 that is known before the nest.
+    bounds
+        What `iteration_bounds` gives, where it is known.
     """
     outer = levels[0]
     source = outer.loop.header.function
@@ -98,10 +101,10 @@ def outline_nest(
         argument.attributes = captured_attributes(value, captured, module.layout)
         values[value] = argument
     entry, done = body.add_block("entry"), body.add_block("done")
-    view = cfg_of(source)
-    ranges = Ranges(source, view, block_index(view.cfg))
-    for level, number in zip(levels, numbers, strict=True):
-        number.attributes = ("noundef", f"range(i64 0, {_least_bound(level.loop.counter, ranges)})")
+    if bounds is None:
+        bounds = iteration_bounds(levels)
+    for bound, number in zip(bounds, numbers, strict=True):
+        number.attributes = ("noundef", f"range(i64 0, {bound})")
     builder = Builder(entry)
     for alloca in outer.private:
         values[alloca] = builder.insert(alloca.clone())
@@ -149,6 +152,15 @@ def _captured(outer: ParallelLoop) -> tuple[Value, ...]:
     found = dict.fromkeys(v for v in captured_by(outer.loop) if v not in outer.private)
     found |= dict.fromkeys(c.start for c in outer.counters if not isinstance(c.start, Constant))
     return tuple(found)
+
+
+def iteration_bounds(levels: Sequence[ParallelLoop]) -> tuple[int, ...]:
+    """What the number of an iteration of each loop is below, as far as is known."""
+    source = levels[0].loop.header.function
+    assert source is not None
+    view = cfg_of(source)
+    ranges = Ranges(source, view, block_index(view.cfg))
+    return tuple(_least_bound(level.loop.counter, ranges) for level in levels)
 
 
 def _least_bound(counter: Counter, ranges: Ranges) -> int:
