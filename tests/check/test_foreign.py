@@ -75,7 +75,8 @@ def test_loops_are_checked_with_arguments_that_are_made_up(source, compared):
 
 def test_functions_are_checked_lane_by_lane(source, compared):
     weft.vectorize_ir(source, "plus", width=4, args="T_U_U")
-    assert compared == [(True, ["front end", "canonical", "linearization", "widening", "function"])] * 4
+    stages = ["front end", "canonical", "invariants", "linearization", "widening", "function"]
+    assert compared == [(True, stages)] * 4
 
 
 @pytest.mark.usefixtures("_wrong_linearization")

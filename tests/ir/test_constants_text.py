@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import llvmlite.binding as llvm
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.diag.errors import IRSyntaxError
@@ -104,6 +104,8 @@ def test_llvm_reads_the_bits_that_a_float_text_means(type: FloatType, data: st.D
 
 
 @given(st.floats(width=32, allow_subnormal=False))
+@example(1000001.0)
+@example(1000010.0)
 def test_decimal_floats_print_as_llvm_prints_them(value: float) -> None:
     bits = struct.unpack("<I", struct.pack("<f", value))[0]
     text = format_float("float", bits)

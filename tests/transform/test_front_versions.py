@@ -1,5 +1,7 @@
 """Lane groups none of whose indices counts from the end have a version, and others still find what they ask for."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -89,7 +91,8 @@ def test_neighbours_are_gathered_together(monkeypatch) -> None:
         compiled = weft.jit(interpolated, without=without)
         compiled.compile((a, w, b))
         texts.append("".join(compiled.inspect_llvm().values()))
-    assert "gather.v16i64" in texts[0] and "gather.v16i64" not in texts[1]
+    together = re.compile(r"gather\.v(16|32)i64")
+    assert together.search(texts[0]) and not together.search(texts[1])
 
 
 def test_few_accesses_have_no_copy() -> None:

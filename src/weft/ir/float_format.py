@@ -44,10 +44,9 @@ def format_float(kind: str, bits: int) -> str:
     if kind in ("half", "bfloat"):
         return f"0x{_PREFIX[kind]}{bits:04X}"
     value = bits_to_float(kind, bits)
-    if value - value == 0.0:
-        text = f"{value:e}"
-        if float(text) == value:
-            return text
+    # LLVM tries six digits, and writes seven.
+    if value - value == 0.0 and float(f"{value:.5e}") == value:
+        return f"{value:e}"
     return f"0x{bits if kind == 'double' else _widen(bits):016X}"
 
 

@@ -129,7 +129,17 @@ def _only_copy(loop: CountedLoop, *, asks: bool = False) -> _Copy | None:
         # What is loaded from one place fills a run (`weft.transform.loops.fill_loops`).
         return None
     copy = _Copy(load, store)
+    if _is_of_the_stack(copy):
+        # What the function keeps for itself may become registers, or the lanes' own.
+        return None
     return copy if asks or _is_run(copy, loop) else None
+
+
+def _is_of_the_stack(copy: _Copy) -> bool:
+    function = copy.load.block and copy.load.block.function
+    assert function is not None
+    bases = {b for access in (copy.load, copy.store) for b in bases_of(access.pointer, function.layout)}
+    return any(isinstance(base, Instruction) and base.op == "alloca" for base in bases)
 
 
 def _is_run(copy: _Copy, loop: CountedLoop) -> bool:

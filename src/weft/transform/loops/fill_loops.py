@@ -106,7 +106,12 @@ def _is_entered(loop: CountedLoop) -> bool:
     """Whether a loop over a run is known to have an iteration: it was asked on the only way to it."""
     counter, before = loop.counter, loop.preheader
     (way,) = before.predecessors if len(before.predecessors) == 1 else (None,)
-    if way is None or way.successors[0] is not before or way.successors[1] is before:
+    if (
+        way is None
+        or len(way.successors) != 2
+        or way.successors[0] is not before
+        or way.successors[1] is before
+    ):
         return False
     asked = way.terminator.operands[0]
     if isinstance(asked, Instruction) and asked.op == "select" and asked.operands[2] == FALSE:
