@@ -136,6 +136,23 @@ def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> 
         function(1, 2)
 
 
+def test_times_of_all_units_are_of_one_class() -> None:
+    same = weft.jit(lambda x: x)
+    day, hour = np.datetime64("2020-01-01", "D"), np.datetime64("2020-01-01T10", "h")
+    for value in (day, hour, day, hour, np.timedelta64(5, "s"), np.timedelta64(5, "ms")) * 2:
+        result = same(value)
+        assert result == value and result.dtype == value.dtype
+
+
+def test_numbers_of_sixteen_bits_become_floats() -> None:
+    small = pytest.importorskip("ml_dtypes").bfloat16
+    sums = weft.jit("bfloat16(bfloat16, float32)")(lambda x, y: x + y)
+    doubled = weft.jit(lambda x: x * 2.0)
+    for _ in range(3):
+        assert sums(small(1.5), np.float32(2)) == 3.5
+        assert doubled(small(1.5)) == doubled(np.float16(1.5)) == 3
+
+
 def test_keywords_and_defaults(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
     def scaled(x, by=3, plus=0):

@@ -38,7 +38,9 @@ from weft.frontend.python.types import (
     KernelType,
     NoneType,
     Scalar,
+    Time,
     Tuple,
+    bfloat16,
     boolean,
     pyfloat,
     pyint,
@@ -215,6 +217,9 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
     if type is boolean:
         # NumPy's truth values go through Python.
         return _TRUTH, id(bool), 0, 0, 0, 0
+    if isinstance(type, Time) or type is bfloat16:
+        # Times of all units are of one class, and a slot for a bfloat16 has a float: Python sees to these.
+        return None
     if isinstance(type, Scalar) and not type.weak and type.kind != "c":
         return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0, 0
     if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
