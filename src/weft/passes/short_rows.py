@@ -83,7 +83,7 @@ def _write_out(unit: RowUnit) -> bool:
         unit.runner.watched_by().run((CANONICAL,), unit)
     function, known = unit.function, dict(unit.known)
     view = cfg_of(function)
-    found = {n: LONGEST for n in straight_rows(function, view) if n not in known}
+    found = {n: longest for n, longest in straight_rows(function, view).items() if n not in known}
     for row in row_loops(function, view):
         for number in row.numbers:
             if number not in known:

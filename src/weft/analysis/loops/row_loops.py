@@ -27,8 +27,12 @@ from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import kind_of
 
-LONGEST, LONGEST_FOUND = 16, 4
-"""Elements of a short row, and of one that is looked up."""
+LONGEST, LONGEST_FOUND, LONGEST_OF_MATRIX = 16, 4, 4
+"""Elements of a short row, of one that is looked up, and of one of a matrix whose elements are accessed one by one.
+
+Versions for larger matrices are much code for no gain: LU of 8 x 8 doubles took four times as long to compile, and
+on Emerald Rapids 1.5 times as long to run.
+"""
 
 LARGEST = 400
 """Instructions of all iterations together."""
@@ -87,8 +91,11 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
             yield row
 
 
-def straight_rows(function: Function, view: CFGView) -> set[int]:
-    """The parameters that are the lengths of rows of which several elements are read, or stored, one by one."""
+def straight_rows(function: Function, view: CFGView) -> dict[int, int]:
+    """The parameters that are the lengths of rows of which several elements are read, or stored, one by one.
+
+    With each is up to which length code is made for it.
+    """
     leaves = _Leaves(view, loop_forest(view.cfg).loops)
     accessed: dict[Value, set[int]] = {}
     for i in function.instructions():
@@ -98,7 +105,13 @@ def straight_rows(function: Function, view: CFGView) -> set[int]:
                 (row,) = location.terms
                 accessed.setdefault(row, set()).add(location.offset)
     rows = (row for row, offsets in accessed.items() if len(offsets) > 1 and leaves.of(row) is not _Leaf.SAME)
-    return {factor.index for row in rows for factor in _factors(row)}
+    found: dict[int, int] = {}
+    for row in rows:
+        factors = list(_factors(row))
+        longest = LONGEST if len(factors) == 1 else LONGEST_OF_MATRIX
+        for factor in factors:
+            found[factor.index] = min(longest, found.get(factor.index, longest))
+    return found
 
 
 def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop | None:
@@ -118,7 +131,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
             rows = [part for part in parts if part is not loop.counter.phi]
             if len(rows) == len(parts) or not rows:
                 continue
-            found |= dict.fromkeys(a.index for row in rows for a in _factors(row))
+            found |= dict.fromkeys(a.index for row in rows for a in _factors(row, of_matrices=False))
             kinds = {leaves.of(row) for row in rows}
             if kinds != {_Leaf.SAME}:
                 limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
@@ -145,14 +158,17 @@ def _parts(index: Value) -> Iterator[Value]:
         yield index
 
 
-def _factors(index: Value) -> Iterator[Argument]:
-    """The parameters by which the number of a row is multiplied: of an array of three dimensions these are two."""
+def _factors(index: Value, *, of_matrices: bool = True) -> Iterator[Argument]:
+    """The parameters by which the number of a row is multiplied: of an array of three dimensions these are two.
+
+    The one of its matrices is left out if told so: along a loop it is not known how many rows are accessed.
+    """
     index = _without_casts(index)
     if isinstance(index, Instruction) and index.op == "mul":
         for operand in map(_without_casts, index.operands):
             if isinstance(operand, Argument):
                 yield operand
-            else:
+            elif of_matrices:
                 for part in _parts(operand):
                     yield from _factors(part)
 
