@@ -30,8 +30,8 @@ from weft.ir.intrinsics import kind_of
 LONGEST, LONGEST_FOUND, LONGEST_OF_MATRIX = 16, 4, 4
 """Elements of a short row, of one that is looked up, and of one of a matrix whose elements are accessed one by one.
 
-Versions for larger matrices are much code for no gain: LU of 8 x 8 doubles took four times as long to compile, and
-on Emerald Rapids 1.5 times as long to run.
+Of matrices both extents are known. Measured were inverses of 3 x 3 doubles and rotations by quaternions; code for
+larger ones grows with the product of the extents.
 """
 
 LARGEST = 400

@@ -9,6 +9,7 @@ registers, and one for what is left over, which is all of a short run. A library
 
 Where the copy begins within the run, the loop goes on with what it has copied. Where it begins before the run, each
 element is loaded before it is overwritten, as by ``memmove``. Arrays that are known to lie apart are not asked for.
+Objects of the stack are left alone: they may become registers, or the lanes' own, which a call would not allow.
 
 Precondition: canonical form, without predicates, shadows and guards. Postcondition: the same; loops that only copy as
 many elements as they find out, from or to where they find out, have such a version, where none of their indices is
@@ -129,17 +130,17 @@ def _only_copy(loop: CountedLoop, *, asks: bool = False) -> _Copy | None:
         # What is loaded from one place fills a run (`weft.transform.loops.fill_loops`).
         return None
     copy = _Copy(load, store)
-    if _is_of_the_stack(copy):
-        # What the function keeps for itself may become registers, or the lanes' own.
+    sources, targets = _bases(copy)
+    if any(isinstance(base, Instruction) and base.op == "alloca" for base in sources | targets):
         return None
     return copy if asks or _is_run(copy, loop) else None
 
 
-def _is_of_the_stack(copy: _Copy) -> bool:
+def _bases(copy: _Copy) -> tuple[set[Value], set[Value]]:
+    """Where what is loaded, and what is stored, begins."""
     function = copy.load.block and copy.load.block.function
     assert function is not None
-    bases = {b for access in (copy.load, copy.store) for b in bases_of(access.pointer, function.layout)}
-    return any(isinstance(base, Instruction) and base.op == "alloca" for base in bases)
+    return bases_of(copy.load.pointer, function.layout), bases_of(copy.store.pointer, function.layout)
 
 
 def _is_run(copy: _Copy, loop: CountedLoop) -> bool:
@@ -173,9 +174,7 @@ def _bytes(length: Value, copy: _Copy, builder: Builder) -> Value:
 
 def _is_apart(copy: _Copy) -> bool:
     """Whether what is copied cannot be what has been copied."""
-    function = copy.load.block and copy.load.block.function
-    assert function is not None
-    sources, targets = (bases_of(access.pointer, function.layout) for access in (copy.load, copy.store))
+    sources, targets = _bases(copy)
     return all(are_apart(a, b) for a in sources for b in targets)
 
 
