@@ -26,12 +26,14 @@ from weft.ir import Function
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE
 from weft.ir.reader import read_module
 from weft.runtime.cache import CacheEntry, cache_key, default_cache
+from weft.target.llvm import print_module
 from weft.target.machine import TargetSpec
 from weft.target.passes import PassList, optimize
 
 INLINED = PassList("inlined", ("always-inline", "sroa", "globaldce"))
 """What is left of a program: kernels, what they mention, and what the host may set."""
 
+_OLD_MARK = '!"kernel", i32 1}'
 _NAMED = re.compile(rf"^@{NAMED}(\d+) = .*? ptr @([\w.$]+|\"[^\"]*\"),", re.M)
 # What a unit lists beside its functions is host code's: types, variables and names of other namespaces.
 _UNIT_LISTS = re.compile(
@@ -164,8 +166,10 @@ def _built(
     first: Sequence[str],
 ) -> CudaSource:
     output = compile_source(source, options, file, names, headers)
-    found = {int(number): symbol.strip('"') for number, symbol in _NAMED.findall(output.text)}
-    bare = _UNIT_LISTS.sub("", _NAMED_LINE.sub("", output.text))
+    # Kernels of clang before version 21 are marked aside; LLVM knows them.
+    written = print_module(output.text) if _OLD_MARK in output.text else output.text
+    found = {int(number): symbol.strip('"') for number, symbol in _NAMED.findall(written)}
+    bare = _UNIT_LISTS.sub("", _NAMED_LINE.sub("", written))
     text = optimize(flatten(bare), INLINED, TargetSpec.chosen().machine)
     module = read_module(text, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]

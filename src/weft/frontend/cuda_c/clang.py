@@ -15,7 +15,6 @@ from pathlib import Path
 from weft.frontend.clang import find_clang
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
-from weft.target.llvm import print_module
 
 INCLUDE = Path(__file__).parent / "include"
 """CUDA's headers, as far as programs need them."""
@@ -35,8 +34,6 @@ _LANGUAGE = (
 )
 _USES_HOST = re.compile(r"#\s*include|\bstd\s*::|<<<|\bmain\s*\(")
 _OWN_INCLUDE = re.compile(r"#\s*include(?!\s*<)")
-
-_OLD_MARK = '!"kernel", i32 1}'
 
 _MACROS = {"-D": "#define", "-U": "#undef"}
 
@@ -77,11 +74,7 @@ def compile_source(
     done = run_clang(command, text, file, headers, _macros(options))
     if done.returncode:
         raise refused(done.stderr, file)
-    written = without_folders(done.stdout)
-    if _OLD_MARK in written:
-        # Kernels of clang before version 21 are marked aside; LLVM knows them.
-        written = print_module(written)
-    return ClangOutput(written, done.stderr)
+    return ClangOutput(without_folders(done.stdout), done.stderr)
 
 
 def known_by(source: str, options: CudaOptions, file: str, headers: Mapping[str, str] | None = None) -> str:
