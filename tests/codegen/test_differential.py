@@ -10,7 +10,7 @@ import pytest
 
 from codegen.differential import choice_of, judge
 
-PROGRAMS = 500 if os.environ.get("WEFT_FUZZ") else 40
+PROGRAMS = 500 if os.environ.get("WEFT_FUZZ") else 24
 PARTS = 20
 
 

@@ -57,6 +57,7 @@ def test_the_sum_is_formed_in_the_order_of_the_text(order: tuple[str, ...]) -> N
     assert [re.findall(r"%([abc])\b", line) for line in found] == [[third, second], [first]]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("assume_small", [False, True])
 @pytest.mark.parametrize(
     "index",

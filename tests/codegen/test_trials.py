@@ -462,7 +462,7 @@ def test_work_items_of_opencl() -> None:
     assert (out >= np.abs(splits - queries[:, None]).min(1)).all()
 
 
-PROGRAMS = 60 if os.environ.get("WEFT_FUZZ") else 6
+PROGRAMS = 60 if os.environ.get("WEFT_FUZZ") else 4
 
 
 @needs_clock

@@ -15,7 +15,7 @@ from weft.ir.reader import read_module
 from weft.ir.verifier import verify_structure
 from weft.transform.numbers.versioned_parts import Part, parts_of
 
-PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 8
+PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 4
 
 
 def sort_stretches(values):

@@ -13,10 +13,10 @@ from conformance.runner import assert_same, compiled, expected
 from conformance.suite import every_case
 
 WIDTHS = (1, 4, 16, 32)
-SHARE = 1 if os.environ.get("WEFT_FUZZ") else 30
+SHARE = 1 if os.environ.get("WEFT_FUZZ") else 45
 """Of so many cases one runs at each width."""
 
-CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 2
+CHECKED = 1 if os.environ.get("WEFT_FUZZ") else 4
 
 SAMPLES = [
     pytest.param(case, width, number // SHARE % CHECKED == 0, id=f"{name}-{width}")

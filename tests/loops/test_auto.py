@@ -232,6 +232,7 @@ def scattered(x, at):
         x[at[i]] = i
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("width", [None, 4])
 def test_lanes_in_lock_step(n: int, width: int | None) -> None:

@@ -50,6 +50,7 @@ def made(name: str, isa: Isa, **options: object) -> VectorizedIR:
     return vectorize_ir(TEXT(), name, loop="auto", target=isa.name, **options)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", [SSE2, AVX2, AVX512], ids=lambda isa: isa.name)
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_of_c_are_what_they_were(name: str, isa: Isa) -> None:

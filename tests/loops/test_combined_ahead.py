@@ -133,7 +133,7 @@ def test_loops_in_python_combine_ahead() -> None:
     agree(compiled, draw.integers(0, 90, 12), overlapping)
 
 
-@pytest.mark.parametrize("seed", range(200 if os.environ.get("WEFT_FUZZ") else 4))
+@pytest.mark.parametrize("seed", range(200 if os.environ.get("WEFT_FUZZ") else 2))
 def test_drawn_nests(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
 

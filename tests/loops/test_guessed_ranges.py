@@ -14,7 +14,7 @@ from weft import cuda, prange
 from weft.machine.host import chosen
 
 LEVELS = {"x86-64": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
-PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 6
+PROGRAMS = 400 if os.environ.get("WEFT_FUZZ") else 3
 
 
 def divisors(a, b, out):

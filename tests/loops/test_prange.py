@@ -139,6 +139,7 @@ def bits(a):
     return every, some, odd, product
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
 @pytest.mark.parametrize("n", SIZES[1:])
 def test_bits_and_products(n: int, dtype) -> None:

@@ -10,7 +10,7 @@ from loops.random_runs import check
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
-LOOPS = int(os.environ.get("WEFT_FUZZ") or 0) or 24
+LOOPS = int(os.environ.get("WEFT_FUZZ") or 0) or 12
 
 
 @pytest.mark.parametrize("cpu", ["host", "sse2"])

@@ -203,6 +203,7 @@ def probed(tmp_path, page: str, *options: str) -> dict:
     return json.loads(unescape(found.group(1)))
 
 
+@pytest.mark.spread
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", ["plain", "code", "beside"])

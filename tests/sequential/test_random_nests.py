@@ -9,7 +9,7 @@ pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra
 
 from sequential.random_nests import check
 
-LAST = 2000 if os.environ.get("WEFT_FUZZ") else 12
+LAST = 2000 if os.environ.get("WEFT_FUZZ") else 8
 
 
 def test_random_nests() -> None:

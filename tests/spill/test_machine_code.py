@@ -10,6 +10,7 @@ from spill.programs import UNIFORM_COUNTER
 from weft.spill.module import spill
 
 
+@pytest.mark.spread
 @pytest.mark.skipif(PTXAS is None or NVDISASM is None, reason=MISSING)
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
 @pytest.mark.parametrize("policy", ["local", "affine", "hybrid"])

@@ -65,6 +65,7 @@ def first_of(text, letter, found):
         found[i] = k
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("element", [np.uint8, np.int16, np.float64])
 @pytest.mark.parametrize("size", [1, 40, 5000])
 def test_neighbours_of_which_some_are_wanted_are_loaded_within_a_page_and_across(
@@ -104,6 +105,7 @@ define void @f(ptr %p, i{n} %bits, ptr %to) {{
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("isa", [SSE2, AVX2, NEON], ids=lambda isa: isa.name)
 def test_neighbours_of_all_types_and_numbers_are_loaded(isa: Isa, type: str) -> None:

@@ -97,6 +97,7 @@ def numbered(module: Module, isa: Isa) -> int:
     return found
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("test", [LESS, POISON, WHOLE], ids=["less", "poison", "whole"])
 @pytest.mark.parametrize(("mask", "found"), [(ONE, 1), (NOT, 1), (BOTH, 1), (INNER, 1)])
 @pytest.mark.parametrize(("lanes", "isa"), [(8, AVX2), (4, AVX2), (16, AVX2), (16, AVX512)])

@@ -134,6 +134,7 @@ def test_the_error_is_the_stated_one_over_all_numbers(name: str, isa: Isa) -> No
         )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64] if os.environ.get("WEFT_FUZZ") else [4, 32])
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("name", REFERENCE)

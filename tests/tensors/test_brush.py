@@ -218,7 +218,7 @@ def test_options_of_nests_of_c(tmp_path: Path) -> None:
         weft.vectorize_ir(file, "turned", brush="4x4")
 
 
-@pytest.mark.parametrize("first", range(0, 40, 4))
+@pytest.mark.parametrize("first", range(0, 40, 4 if WHOLE else 8))
 def test_random_nests(first, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CHECK", "0")
     for seed in range(first, first + (4 if WHOLE else 1)):

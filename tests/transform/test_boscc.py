@@ -264,6 +264,7 @@ def test_a_twin_runs_for_all_lanes_of_a_group_and_not_for_all_active_ones():
     assert "C" not in blocks_run(text, [every, every, LANES])
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("far", [-1, 3, 6, 100])
 @pytest.mark.parametrize("text", [FIG_9_5, CASCADE, LOOP])
 def test_the_examples_keep_their_results(text: str, far: int):

@@ -285,6 +285,7 @@ def test_a_uniform_loop_that_some_threads_run_is_guarded(golden):
     golden(both_steps(GUARDED, uniform="H"), "guarded.ll")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("text", [FIG_9_1, FIG_9_3, COUNTED, NESTED, GUARDED, BISECTION])
 @pytest.mark.parametrize("n", [1, 6, 13])
 def test_the_examples_keep_their_results(text: str, n: int):

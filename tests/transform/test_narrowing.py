@@ -103,6 +103,7 @@ def results(module: Module, a: int, b: int) -> np.ndarray:
     return out[:, :3].copy()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("move", MOVES)
 def test_results_are_the_same(move: str, limits: str) -> None:

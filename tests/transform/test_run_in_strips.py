@@ -176,6 +176,7 @@ def test_the_program(form: str, golden) -> None:
     golden(write_function(in_strips(FORMS[form])), f"strips_{form}.ll")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n", [0, 1, 2, STRIP - 1, STRIP, STRIP + 1, 2 * STRIP, 2 * STRIP + 3])
 def test_strips_do_what_the_loop_does(form: str, n: int) -> None:

@@ -235,7 +235,7 @@ def drawn(seed: int) -> str:
     return "\n".join([*lines, *(["out:", "  ret i64 -9"] if ends_outside else [])])
 
 
-@pytest.mark.parametrize("seed", range(400 if os.environ.get("WEFT_FUZZ") else 30))
+@pytest.mark.parametrize("seed", range(400 if os.environ.get("WEFT_FUZZ") else 15))
 def test_random_functions_return_what_they_returned(seed: int) -> None:
     shortened(drawn(seed))
 

@@ -122,6 +122,7 @@ def in_waves(steps: range, n: int, m: int, length: int, slope: int, shift: int) 
     return found
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("length", [1, 2, 3, 16])
 @pytest.mark.parametrize(("slope", "shift"), [(1, 0), (1, 1), (2, 1), (3, 2)])
 def test_rows_are_done_in_waves(length: int, slope: int, shift: int) -> None:

@@ -179,6 +179,7 @@ def test_sparse_products(cpu: str, door: str, least: int, monkeypatch: pytest.Mo
     np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("order", ["olt", "ogt", "ule"])
 @pytest.mark.parametrize("choice", ["%x, double %total", "%total, double %x"])
 @pytest.mark.parametrize("compared", ["%x, %total", "%total, %x"])

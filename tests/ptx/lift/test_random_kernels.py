@@ -9,7 +9,7 @@ import pytest
 from ptx.random_kernels import WIDTHS, differences
 
 _BATCH = 10
-_EACH = _BATCH if os.environ.get("WEFT_FUZZ") else 2
+_EACH = _BATCH if os.environ.get("WEFT_FUZZ") else 1
 """Kernels of a batch that run."""
 
 
