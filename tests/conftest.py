@@ -41,8 +41,9 @@ else:
     hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "fast")
 
 
-# Compilers make many objects and few cycles: looking for these as often as Python does takes a quarter of the time.
-gc.set_threshold(200_000, 10, 10)
+# Compilers make many objects and few cycles: looking for these as often as Python does takes a quarter of the time,
+# and what has lived through one search mostly lives on.
+gc.set_threshold(200_000, 60, 10)
 
 
 UNCHECKED = pytest.StashKey[bool]()
