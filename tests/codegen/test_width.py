@@ -389,6 +389,49 @@ def lowered(kernel, isa: Isa, *arrays: np.ndarray):
     return lower(kernel.py_func, types, CompileOptions(), Timings(), TargetSpec.of_isa(isa))[0]
 
 
+@cuda.jit
+def products_with_one_row(numbers, row, sums):
+    n = cuda.grid(1)
+    if n < sums.size:
+        total = np.int32(0)
+        for k in range(numbers.shape[1]):
+            total += numbers[n, k] * row[k]
+        sums[n] = total
+
+
+@cuda.jit
+def nearest_rows(numbers, rows, places):
+    n = cuda.grid(1)
+    if n < places.size:
+        least, place = np.int32(2**31 - 1), 0
+        for j in range(rows.shape[0]):
+            total = np.int32(0)
+            for k in range(numbers.shape[1]):
+                total += abs(numbers[n, k] - rows[j, k])
+            if total < least:
+                least, place = total, j
+        places[n] = place
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_a_row_that_all_threads_share_does_not_speak_for_lanes(isa: Isa) -> None:
+    """But lanes whose rows a loop around comes back to have them in the nearest cache."""
+    table, row, numbers = np.zeros((300, 120), np.int32), np.zeros(120, np.int32), np.zeros(300, np.int32)
+    made = lowered(products_with_one_row, isa, table, row, numbers)
+    assert any("inner loops run along rows" in r.message for r in made.remarks)
+    made = lowered(nearest_rows, isa, table, table, numbers)
+    assert not any("inner loops run along rows" in r.message for r in made.remarks)
+
+
+@pytest.mark.parametrize("width", [None, 1, 8])
+def test_products_with_a_shared_row_are_right(width: int | None) -> None:
+    random = np.random.default_rng(5)
+    table = random.integers(-100, 100, (300, 120)).astype(np.int32)
+    row, sums = random.integers(-100, 100, 120).astype(np.int32), np.zeros(300, np.int32)
+    cuda.jit(products_with_one_row.py_func, width=width)[3, 128](table, row, sums)
+    assert (sums == table @ row).all()
+
+
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 def test_threads_that_walk_along_rows_leave_them_to_the_vectorizer_of_llvm(isa: Isa) -> None:
     made = lowered(factor_rows, isa, np.zeros((3, 12, 12), np.float32))

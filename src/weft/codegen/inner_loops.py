@@ -24,7 +24,8 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
     """Whether the uniform innermost loops of `function` go along rows that are far apart from lane to lane, mostly.
 
     With `reordered`, loops along rows count whose totals LLVM may add up in lanes, and no others: in kernels, lanes
-    that look far apart may turn out to be neighbours.
+    that look far apart may turn out to be neighbours. Where such a loop is in no other, one row of each lane is enough,
+    be what it meets with the same for all: a matrix times a vector.
     """
     layout = function.layout
     view = cfg_of(function)
@@ -41,9 +42,13 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if reordered and not is_along_rows(loop, view, layout):
             continue
+        # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.
+        in_one_walk = reordered and loop.parent is None
         inside = {view.blocks[b] for b in loop.blocks}
         for access in (i for block in inside for i in block.instructions):
             if access.op not in ("load", "store") or _is_on_stack(access, layout):
+                continue
+            if in_one_walk and divergence.is_uniform(access.pointer):
                 continue
             if _is_near(access, divergence, layout):
                 near += 1
