@@ -14,10 +14,10 @@ from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.machine.host import is_runnable
 from weft.options import CompileOptions, Timings, checking
-from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.cache import default_cache
 from weft.runtime.launch import Launcher
 from weft.runtime.launch_terms import LaunchTerms
+from weft.runtime.packing import ArgumentPacker
 from weft.runtime.printing import PRINT_SYMBOL
 from weft.runtime.row_numbers import FEW, Known, Restriction, restored, restrictions
 from weft.runtime.shape import LaunchShape

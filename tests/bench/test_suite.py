@@ -62,13 +62,14 @@ def test_every_row_has_its_loops_in_c_for_numba_and_for_ispc(row) -> None:
 
 
 PEERS = ("gcc", "numba", "ispc")
-# Of both forms one is compared for each row, of peers one for every second: benches compare all before they measure.
+# Of both forms one is compared for each row, and one peer for every second row: benches compare all of them before they
+# measure.
 CASES = [
     (row, peer)
-    for peers in (("weft", "weft.jit"), PEERS)
+    for peers, rows in ((("weft", "weft.jit"), 2), (PEERS, 6))
     for n, row in enumerate(ROWS)
     for k, peer in enumerate(peers)
-    if WHOLE or n % (len(peers) * (1 + (peers is PEERS))) == k
+    if WHOLE or n % rows == k * rows // len(peers)
 ]
 
 

@@ -419,6 +419,7 @@ def test_a_row_that_all_threads_share_does_not_speak_for_lanes(isa: Isa) -> None
     table, row, numbers = np.zeros((300, 120), np.int32), np.zeros(120, np.int32), np.zeros(300, np.int32)
     made = lowered(products_with_one_row, isa, table, row, numbers)
     assert any("inner loops run along rows" in r.message for r in made.remarks)
+    assert re.search(r"add <(4|8|16) x i32>", kernel_llvm(made, TargetSpec.of_isa(isa)))
     made = lowered(nearest_rows, isa, table, table, numbers)
     assert not any("inner loops run along rows" in r.message for r in made.remarks)
 

@@ -11,8 +11,9 @@ from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python import types
 from weft.frontend.python.components import parameter_components
 from weft.frontend.python.typeof import typeof
-from weft.runtime.arguments import ArgumentPacker, BufferParameter
+from weft.runtime.arguments import BufferParameter
 from weft.runtime.array_memory import byte_extent, data_pointer
+from weft.runtime.packing import ArgumentPacker
 from weft.runtime.parameters import packer_for, parameter_for
 
 Pair = namedtuple("Pair", "left right")

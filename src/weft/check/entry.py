@@ -21,7 +21,7 @@ from weft.runtime.results import Description
 if TYPE_CHECKING:
     from weft.jit_options import JitOptions
     from weft.passes.lower_function import LoweredFunction
-    from weft.runtime.arguments import ArgumentPacker
+    from weft.runtime.packing import ArgumentPacker
 
 MAX_BYTES = 1 << 24
 """Bytes of the arrays of the largest call that is checked."""

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from weft.interp import Memory
 from weft.runtime.arguments import (
     POINTER,
-    ArgumentPacker,
     ArrayParameter,
     Parameter,
     RecordParameter,
     TiledParameter,
     TupleParameter,
 )
+from weft.runtime.packing import ArgumentPacker
 from weft.tiled_arrays import TiledArray, memory_shape
 
 Bytes = NDArray[np.uint8]

@@ -23,7 +23,7 @@ from weft.runtime.row_numbers import Restriction
 from weft.runtime.shape import LaunchShape
 
 if TYPE_CHECKING:
-    from weft.runtime.arguments import ArgumentPacker
+    from weft.runtime.packing import ArgumentPacker
 
 MAX_THREADS = 1 << 14
 """Threads of the largest launch that is checked."""

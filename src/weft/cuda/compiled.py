@@ -11,8 +11,8 @@ from weft.compiled_kernel import CompiledKernelBase, Started
 from weft.frontend.python.fingerprint import files_of
 from weft.frontend.python.types import KernelType, callees_of
 from weft.options import CompileOptions
-from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.code_key import code_key
+from weft.runtime.packing import ArgumentPacker
 from weft.runtime.parameters import packer_for
 from weft.target.machine import TargetSpec
 

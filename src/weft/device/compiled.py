@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from weft.compiled_kernel import CompiledKernelBase, Started
 from weft.device.origin import Origin
 from weft.options import CompileOptions
-from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.code_key import key_of
+from weft.runtime.packing import ArgumentPacker
 from weft.target.machine import TargetSpec
 
 

@@ -13,7 +13,7 @@ from weft.interp.sanitizer.sanitizer import check_launch
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
-from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.packing import ArgumentPacker
 from weft.runtime.shape import LaunchShape
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING

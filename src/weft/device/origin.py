@@ -6,7 +6,7 @@ from typing import Protocol
 
 from weft.frontend.device.metadata import KernelInfo
 from weft.ir import Module
-from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.packing import ArgumentPacker
 
 
 class Origin(Protocol):

@@ -14,8 +14,9 @@ from weft.diag.source import SourceSpan
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.memory import SCOPE
 from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
-from weft.runtime.arguments import INDEX, POINTER, ArgumentPacker, Parameter
+from weft.runtime.arguments import INDEX, POINTER, Parameter
 from weft.runtime.array_memory import data_pointer
+from weft.runtime.packing import ArgumentPacker
 
 _LOCAL_ALIGN = 128
 

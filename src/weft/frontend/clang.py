@@ -20,10 +20,15 @@ from weft.diag.source import SourceSpan
 SUFFIXES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
 """File endings, and what clang calls their language."""
 
-OPTIONS = (
+LLVM_IR = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-g", "-fno-discard-value-names"),
-    # With -O1 alone, each loop says that it is not to be unrolled.
+    # With -O1 alone, each loop says that it is not to be unrolled, whatever the source says.
     "-funroll-loops",
+)
+"""Options for LLVM IR in which nothing is optimized yet, and which says what is where in the source."""
+
+OPTIONS = (
+    *LLVM_IR,
     # A math function that may set errno could not be called for several lanes at once.
     *("-fno-math-errno", "-fopenmp-simd"),
 )

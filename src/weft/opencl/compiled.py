@@ -9,7 +9,7 @@ from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.device.work_items import HIDDEN, WORK_DIM
 from weft.ir import Module
 from weft.opencl.source import ProgramSource
-from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.packing import ArgumentPacker
 from weft.target.machine import TargetSpec
 
 

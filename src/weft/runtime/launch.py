@@ -20,9 +20,9 @@ from weft.codegen.launch_record import ERROR_WORDS, NOBODY, RECORD
 from weft.diag.errors import BarrierDivergence
 from weft.frontend.python.types import KernelType
 from weft.runtime.arena import give_arenas, take_arenas
-from weft.runtime.arguments import ArgumentPacker
 from weft.runtime.dispatch import launch_record
 from weft.runtime.dispatch_records import Record
+from weft.runtime.packing import ArgumentPacker
 from weft.runtime.parallel import prepare_pool
 from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing

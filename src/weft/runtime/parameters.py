@@ -23,7 +23,6 @@ from weft.frontend.python.types import (
     bfloat16,
 )
 from weft.runtime.arguments import (
-    ArgumentPacker,
     ArrayParameter,
     CalleeParameter,
     ComplexParameter,
@@ -35,6 +34,7 @@ from weft.runtime.arguments import (
     TimeParameter,
     TupleParameter,
 )
+from weft.runtime.packing import ArgumentPacker
 
 
 def packer_for(kernel: str, names: Sequence[str], types: Sequence[KernelType]) -> ArgumentPacker:

@@ -8,7 +8,7 @@ from weft.cuda.c.source import CudaSource
 from weft.device.parameters import packer_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.ir import Module
-from weft.runtime.arguments import ArgumentPacker
+from weft.runtime.packing import ArgumentPacker
 from weft.target.machine import TargetSpec
 
 

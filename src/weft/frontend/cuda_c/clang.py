@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.frontend.clang import find_clang
+from weft.frontend.clang import LLVM_IR, find_clang
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
 
@@ -21,11 +21,9 @@ INCLUDE = Path(__file__).parent / "include"
 
 _HOST = "x86_64-linux-gnu"
 _OUTPUT = (
-    *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names"),
-    # With -O1 alone, each loop says that it is not to be unrolled; now only those do of which the source says so.
-    "-funroll-loops",
+    *LLVM_IR,
     # Device code gets lines only where types are not asked for; those of kernels' arguments are read from them.
-    *("-g", "-Xclang", "-debug-info-kind=limited", "-fno-strict-aliasing"),
+    *("-Xclang", "-debug-info-kind=limited", "-fno-strict-aliasing"),
 )
 _LANGUAGE = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),

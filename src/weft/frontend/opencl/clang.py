@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.frontend.clang import bare_clang
+from weft.frontend.clang import LLVM_IR, bare_clang
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
 from weft.frontend.opencl.features import EXTENSIONS, FEATURES
 from weft.frontend.opencl.library import BASE_HEADER
@@ -25,12 +25,7 @@ LANGUAGE = (
 LENIENT = ("-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion")
 """What other drivers warn of and existing programs have; clang would refuse it since version 16."""
 
-OUTPUT = (
-    *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes", "-fno-discard-value-names"),
-    # With -O1 alone, each loop says that it is not to be unrolled; now only those do of which the source says so.
-    "-funroll-loops",
-    *("-g", "-cl-kernel-arg-info", "-fno-strict-aliasing"),
-)
+OUTPUT = (*LLVM_IR, "-cl-kernel-arg-info", "-fno-strict-aliasing")
 
 
 def language_options(options: BuildOptions) -> list[str]:
