@@ -44,6 +44,11 @@ def behind(a):
     return a[1:]
 
 
+def written(a, out):
+    out[0] = a[0]
+    return out
+
+
 def total(a):
     s = 0.0
     for i in range(a.size):
@@ -94,6 +99,7 @@ def small() -> dict[str, Peers]:
         "a tuple": (first_two, lambda f: f((1.0, 2.0))),
         "returns a tuple": (both, lambda f: f(1.0)),
         "returns a view": (behind, lambda f: f(x)),
+        "returns its argument": (written, lambda f: f(x, out)),
         "an array and a loop": (total, lambda f: f(x)),
     }
     for name, (function, call) in calls.items():

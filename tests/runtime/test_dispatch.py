@@ -313,6 +313,83 @@ def test_results_that_lead_into_arguments_and_tuples_of_arrays(seen: list[tuple[
     assert len(seen) == 2
 
 
+@weft.jit
+def behind(a):
+    return a[1:]
+
+
+@weft.jit
+def backwards(a):
+    return a[::-1]
+
+
+@weft.jit
+def turned(a):
+    return a.T
+
+
+@weft.jit
+def itself(a):
+    return a
+
+
+@pytest.mark.parametrize("function", [behind, backwards, turned, itself], ids=lambda f: f.py_func.__name__)
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda a: a,
+        lambda a: a[::-1],
+        lambda a: a[:, ::2],
+        lambda a: a[1:3, 1],
+        lambda a: a.T,
+        lambda a: a[:2, :1],
+    ],
+    ids=["whole", "backwards", "columns", "column", "turned", "two"],
+)
+def test_views_of_arguments_are_made_by_machine_code(
+    function: Any, take: Any, seen: list[tuple[Any, ...]]
+) -> None:
+    for readonly in (False, True):
+        memory = np.arange(24.0).reshape(4, 6).copy()
+        argument = take(memory)
+        argument.flags.writeable = not readonly
+        wanted = function.py_func(argument)
+        for _ in range(2):
+            function(argument)
+        known = len(seen)
+        found = function(argument)
+        assert len(seen) == known
+        assert found.tolist() == wanted.tolist() and np.shares_memory(found, memory)
+        assert (found.dtype, found.flags.writeable) == (wanted.dtype, not readonly)
+        assert (found.flags.c_contiguous, found.flags.f_contiguous, found.flags.aligned) == (
+            wanted.flags.c_contiguous,
+            wanted.flags.f_contiguous,
+            True,
+        )
+        assert found is argument or found.base is memory
+        assert (function is itself) <= (found is argument)
+
+
+def test_views_are_of_the_argument_that_they_lead_into(seen: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def chosen(a, b, of_b, n):
+        return b[n:] if of_b else a[n:]
+
+    a, b = np.arange(5.0), np.arange(7.0)
+    for _ in range(2):
+        assert chosen(a, b, True, 2).base is not a
+    before = sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.dtype)
+    for _ in range(20):
+        assert chosen(a, b, True, 2).base is b and chosen(a, b, False, 3).base is a
+        assert chosen(a, b, True, 0) is b and chosen(a, b, False, 0) is a
+        assert chosen(a, b, True, 7).shape == (0,)
+    assert (sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.dtype)) == before
+    tail = chosen(np.full(5, 8.0), b, False, 1)
+    gc.collect()
+    assert tail.tolist() == [8.0] * 4
+    assert len(seen) == 1
+
+
 def test_errors_are_raised(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
     def greatest(a, n):

@@ -33,13 +33,16 @@ from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LONG
 from weft.runtime.dispatch_records import (
     ALIGNED,
+    ARRAY,
     BY_PYTHON,
+    C_ORDER,
     CONTIGUOUS,
     HEADER,
+    ITEM_BYTES,
     LAUNCH,
     MOST_SLOTS,
-    NEW_ARRAY,
     NO_FRAME,
+    READONLY,
     RESULT_WORDS,
     TUPLE,
     WRITEABLE,
@@ -109,7 +112,12 @@ class Calls:
             ERROR_WORDS=ERROR_WORDS,
             HEADER=HEADER,
             RESULT_WORDS=RESULT_WORDS,
-            ARRAY=NEW_ARRAY,
+            ARRAY=ARRAY,
+            C_ORDER=C_ORDER,
+            READONLY=READONLY,
+            FRESH=C_ORDER,
+            WRITEABLE=WRITEABLE,
+            ITEM_BYTES=ITEM_BYTES,
             PYTHON=BY_PYTHON,
             TUPLE=TUPLE,
             OWN_FLAGS=_OWN_FLAGS,
@@ -309,5 +317,5 @@ def launch_record(
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
     launch = words_of([*words, shape.dynamic_bytes, arena])
-    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0, 0]
+    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0, 0, 0]
     return Record(words_of([*header, *arguments]), launch, code)

@@ -3,8 +3,8 @@
 A record is a sequence of 64-bit words::
 
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
-    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is a new
-    array, the bytes of the result's memory,
+    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is an
+    array, the bytes of the result's memory, and of an element of it,
     for each argument, and behind a tuple for each of its items: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
@@ -12,11 +12,12 @@ A record is a sequence of 64-bit words::
     how many slots are restricted, and for each its place, the least and the greatest number in it
 
 Of a result that is a tuple of numbers, the bits are their number, and the dtype is the address of kind and 64 - bits of
-each.
+each. Of one that is an array, they tell whether it is in C order, and whether it is not to be written.
 
 A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
-array in C order that fills one block becomes a NumPy array here, whose base frees the block; where a result is anything
-else than that or a number, and where there is an error, the object's method `_finish` gets the words of the result.
+array in C order that fills one block becomes a NumPy array here, whose base frees the block; where no block was handed
+over, the result is an argument or a view of one. Where it is anything else than that or a number, and where there is an
+error, the object's method `_finish` gets the words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
 through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
@@ -52,8 +53,11 @@ from weft.target.jit import LoadedCode
 MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
-LAUNCH, NEW_ARRAY, BY_PYTHON, TUPLE = 6, 7, 8, 9
-HEADER = 10
+LAUNCH, ARRAY, BY_PYTHON, TUPLE = 6, 7, 8, 9
+ITEM_BYTES = 10
+HEADER = 11
+C_ORDER, READONLY = 1, 2
+"""What is told of an array that is a result."""
 RESULT_WORDS = 64
 """What a result may have, its frame included."""
 NO_FRAME = (1 << 64) - 1
@@ -149,14 +153,16 @@ def function_record(
     dtype = None
     kind, spare = _result(result)
     items = words_of(_items(result)) if kind == TUPLE else None
-    ndim = 0
-    if heap and result[0] == "array" and result[3] and not result[4] and result[5] is None:
-        kind, dtype, ndim = NEW_ARRAY, dtype_of_result(result), result[2]
+    ndim = item_bytes = 0
+    if result[0] == "array" and result[5] is None:
+        dtype, ndim = dtype_of_result(result), result[2]
+        kind, item_bytes = ARRAY, dtype.itemsize
+        spare = (C_ORDER if result[3] else 0) | (READONLY if result[4] else 0)
     frame = slots if heap else NO_FRAME
     size = 8 * (slots + 2 * heap)
     header = [0, len(_flat(types)), code.address(entry), kind, spare, int(parallel), frame]
     told = ctypes.addressof(items) if items is not None else 0 if dtype is None else id(dtype)
-    return Record(words_of([*header, told, ndim, size, *arguments]), code, dtype, items)
+    return Record(words_of([*header, told, ndim, size, item_bytes, *arguments]), code, dtype, items)
 
 
 def words_of(values: Sequence[int]) -> Words:
