@@ -49,6 +49,10 @@ def written(a, out):
     return out
 
 
+def two_new(a):
+    return a * 2, a + 1
+
+
 def total(a):
     s = 0.0
     for i in range(a.size):
@@ -99,6 +103,7 @@ def small() -> dict[str, Peers]:
         "a tuple": (first_two, lambda f: f((1.0, 2.0))),
         "returns a tuple": (both, lambda f: f(1.0)),
         "returns a view": (behind, lambda f: f(x)),
+        "returns two new arrays": (two_new, lambda f: f(x)),
         "returns its argument": (written, lambda f: f(x, out)),
         "an array and a loop": (total, lambda f: f(x)),
     }

@@ -390,6 +390,69 @@ def test_views_are_of_the_argument_that_they_lead_into(seen: list[tuple[Any, ...
     assert len(seen) == 1
 
 
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Arguments of calls whose results Python makes."""
+    found: list[tuple[Any, ...]] = []
+    plain = JitFunction._finish
+
+    def noted(self: JitFunction, record: int, words: bytes, *args: Any) -> Any:
+        found.append(args)
+        return plain(self, record, words, *args)
+
+    monkeypatch.setattr(JitFunction, "_finish", noted)
+    return found
+
+
+def test_tuples_of_arrays_and_numbers(finished: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def several(a, n):
+        first, second, unused = np.full((n, 2), 3.0), np.full(n + 1, 4, dtype=np.int32), np.zeros(n)
+        return a, second, n * 2.5, first.T, a[::-1], unused.size, a[a.size :], second.size > 2, first.T.size
+
+    a = np.arange(4.0)
+    for _ in range(6):
+        same, second, number, turned, back, size, none, large, count = several(a, 3)
+        assert same is a and back.tolist() == [3, 2, 1, 0] and np.shares_memory(back, a)
+        assert second.tolist() == [4] * 4 and second.dtype == np.int32 and second.flags.writeable
+        assert (
+            turned.tolist() == [[3.0] * 3] * 2 and turned.flags.f_contiguous and not turned.flags.c_contiguous
+        )
+        assert (number, size, large, count) == (7.5, 3, True, 6) and none.shape == (0,)
+    assert not finished
+    kept = [several(a, 100)[k] for _ in range(50) for k in (1, 3)]
+    gc.collect()
+    assert all((one == (4 if one.ndim == 1 else 3.0)).all() for one in kept)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    references = sys.getrefcount(a), sys.getrefcount(a.dtype)
+    for _ in range(300):
+        several(a, 50_000)
+    assert (sys.getrefcount(a), sys.getrefcount(a.dtype)) == references
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert not finished
+
+
+def test_arrays_in_one_block_are_made_by_python(finished: list[tuple[Any, ...]]) -> None:
+    @weft.jit
+    def halves(a):
+        made = a * 2
+        return made[:2], a, made[2:]
+
+    a = np.arange(4.0)
+    for _ in range(3):
+        first, same, second = halves(a)
+        gc.collect()
+        assert first.tolist() == [0, 2] and same is a and second.tolist() == [4, 6]
+        assert first.base.owner is second.base.owner
+    assert finished
+    finished.clear()
+    before = sys.getrefcount(a)
+    for _ in range(50):
+        halves(a)
+    finished.clear()
+    assert sys.getrefcount(a) == before
+
+
 def test_errors_are_raised(seen: list[tuple[Any, ...]]) -> None:
     @weft.jit
     def greatest(a, n):

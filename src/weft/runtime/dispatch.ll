@@ -40,42 +40,6 @@ declare void @free(ptr)
 declare i32 @weft_interrupt_enter(ptr, ptr, ptr)
 declare i32 @weft_interrupt_alone(ptr, ptr, ptr)
 
-; The object of a result that is a number or None, of so many bits less than 64.
-define internal ptr @object(i64 %kind, i64 %spare, ptr %memory) {
-entry:
-  %word = load i64, ptr %memory
-  %upper = shl i64 %word, %spare
-  switch i64 %kind, label %nothing [ i64 1, label %double
-    i64 2, label %single
-    i64 3, label %boolean
-    i64 4, label %signed
-    i64 5, label %unsigned ]
-nothing:
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
-double:
-  %float = load double, ptr %memory
-  %as.float = call ptr @PyFloat_FromDouble(double %float)
-  ret ptr %as.float
-single:
-  %short = load float, ptr %memory
-  %long = fpext float %short to double
-  %as.single = call ptr @PyFloat_FromDouble(double %long)
-  ret ptr %as.single
-boolean:
-  %byte = lshr i64 %upper, %spare
-  %as.boolean = call ptr @PyBool_FromLong(i64 %byte)
-  ret ptr %as.boolean
-signed:
-  %number.signed = ashr i64 %upper, %spare
-  %as.signed = call ptr @PyLong_FromLongLong(i64 %number.signed)
-  ret ptr %as.signed
-unsigned:
-  %number.unsigned = lshr i64 %upper, %spare
-  %as.unsigned = call ptr @PyLong_FromUnsignedLongLong(i64 %number.unsigned)
-  ret ptr %as.unsigned
-}
-
 ; A method of Python's: the object, its arguments, how many come by position, and the names of the others.
 define ptr @weft_dispatch(ptr %self, ptr %args, i64 %count, ptr %keywords) {
 entry:
@@ -89,6 +53,7 @@ entry:
   %errors = alloca [${ERROR_WORDS} x i64], align 16
   %bound = alloca [${SLOTS} x ptr], align 16
   %flat = alloca [${SLOTS} x ptr], align 16
+  %objects = alloca [${RESULT_WORDS} x ptr], align 16
   %positional = icmp eq ptr %keywords, null
   %may = load i64, ptr @weft_callers
   %allowed = icmp ne i64 %may, 0
@@ -195,8 +160,8 @@ choose:
     i64 6, label %tuple ]
 tuple:
   ; Its items come next.
-  %items = call i64 @PyTuple_Size(ptr %object)
-  %as.long = icmp eq i64 %items, %more
+  %length = call i64 @PyTuple_Size(ptr %object)
+  %as.long = icmp eq i64 %length, %more
   br i1 %as.long, label %taken, label %next
 same:
   ; One object, for which the code was made.
@@ -345,69 +310,26 @@ examine:
   %no.error = icmp eq i64 %error, 0
   br i1 %no.error, label %simple.result, label %by.python
 simple.result:
-  switch i64 %result.kind, label %result [ i64 ${ARRAY}, label %array.result
+  switch i64 %result.kind, label %result [ i64 ${ARRAY}, label %objects.result
+    i64 ${TUPLE}, label %objects.result
     i64 ${PYTHON}, label %by.python ]
-array.result:
-  ; An argument, a view of one, or an array in C order that fills the one block that was handed over; all else is for
-  ; Python code.
-  %layout.at = getelementptr i64, ptr %record, i64 4
-  %layout = load i64, ptr %layout.at
-  br i1 %allocates, label %handed.over, label %lent
-lent:
-  %lent.array = call ptr @lent(ptr %record, i64 %layout, ptr %memory, ptr %values, i64 %values.count)
-  %not.lent = icmp eq ptr %lent.array, null
-  br i1 %not.lent, label %not.made, label %give.lent
-not.made:
-  %refused = call ptr @PyErr_Occurred()
-  %is.refused = icmp ne ptr %refused, null
-  br i1 %is.refused, label %failed, label %by.python
-give.lent:
-  ret ptr %lent.array
-handed.over:
-  %block = load ptr, ptr %frame
-  %no.block = icmp eq ptr %block, null
-  br i1 %no.block, label %lent, label %fresh
-fresh:
-  %is.plain = icmp eq i64 %layout, ${FRESH}
-  br i1 %is.plain, label %one.block, label %by.python
-one.block:
-  %other.block = load ptr, ptr %block
-  %alone = icmp eq ptr %other.block, null
-  %content = getelementptr i8, ptr %block, i64 ${HEADER_BYTES}
-  %elements = load ptr, ptr %memory
-  %at.begin = icmp eq ptr %elements, %content
-  %whole.block = and i1 %alone, %at.begin
-  br i1 %whole.block, label %own, label %by.python
-own:
-  %raw.word.at = getelementptr i64, ptr %block, i64 3
-  %raw.memory = load ptr, ptr %raw.word.at
-  %capsule = call ptr @PyCapsule_New(ptr %raw.memory, ptr null, ptr @free_capsule)
-  %no.capsule = icmp eq ptr %capsule, null
-  br i1 %no.capsule, label %abandon, label %make
-make:
-  %result.type.at = getelementptr i64, ptr %record, i64 7
-  %result.type = load ptr, ptr %result.type.at
-  %result.ndim.at = getelementptr i64, ptr %record, i64 8
-  %result.ndim = load i64, ptr %result.ndim.at
-  %result.dimensions = trunc i64 %result.ndim to i32
-  %result.shape = getelementptr i64, ptr %memory, i64 1
-  call void @Py_IncRef(ptr %result.type)
-  %made = call ptr @weft_new_array(ptr @weft_array_type, ptr %result.type, i32 %result.dimensions, ptr %result.shape,
-                                   ptr null, ptr %content, i32 ${OWN_FLAGS}, ptr null)
-  %no.array = icmp eq ptr %made, null
-  br i1 %no.array, label %drop, label %tie
-drop:
-  call void @Py_DecRef(ptr %capsule)
-  ret ptr null
-tie:
-  %tied = call i32 @weft_set_base(ptr %made, ptr %capsule)
-  %is.tied = icmp eq i32 %tied, 0
-  br i1 %is.tied, label %give, label %untied
-untied:
-  call void @Py_DecRef(ptr %made)
-  ret ptr null
-give:
-  ret ptr %made
+objects.result:
+  ; Arrays and tuples, whose items the word behind "spare bits" leads to.
+  %frame.or.null = select i1 %allocates, ptr %frame, ptr null
+  %made = call i32 @objects(ptr %record, ptr %memory, ptr %frame.or.null, ptr %values, i64 %values.count, ptr %objects)
+  switch i32 %made, label %failed [ i32 0, label %all.made
+    i32 1, label %by.python ]
+all.made:
+  %is.tuple = icmp eq i64 %result.kind, ${TUPLE}
+  br i1 %is.tuple, label %pack, label %alone
+alone:
+  %first.object = load ptr, ptr %objects
+  ret ptr %first.object
+pack:
+  %items.at = getelementptr i64, ptr %record, i64 4
+  %items = load i64, ptr %items.at
+  %packed = call ptr @tuple_of(ptr %objects, i64 %items)
+  ret ptr %packed
 by.python:
   %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %values, i64 %values.count)
   ret ptr %answered
@@ -498,41 +420,8 @@ broken:
 result:
   %spare.at = getelementptr i64, ptr %record, i64 4
   %spare = load i64, ptr %spare.at
-  %is.tuple = icmp eq i64 %result.kind, ${TUPLE}
-  br i1 %is.tuple, label %items.result, label %one.result
-one.result:
   %single = call ptr @object(i64 %result.kind, i64 %spare, ptr %memory)
   ret ptr %single
-items.result:
-  ; "Spare bits" are how many there are, and the word of the dtype leads to the kind and the spare bits of each.
-  %item.words.at = getelementptr i64, ptr %record, i64 7
-  %item.words = load ptr, ptr %item.words.at
-  %pack = call ptr @PyTuple_New(i64 %spare)
-  %no.pack = icmp eq ptr %pack, null
-  br i1 %no.pack, label %failed, label %item
-item:
-  %n = phi i64 [ 0, %items.result ], [ %n.next, %item.put ]
-  %all.items = icmp eq i64 %n, %spare
-  br i1 %all.items, label %packed, label %item.make
-item.make:
-  %n.pair = mul i64 %n, 2
-  %n.kind.at = getelementptr i64, ptr %item.words, i64 %n.pair
-  %n.kind = load i64, ptr %n.kind.at
-  %n.spare.at = getelementptr i64, ptr %n.kind.at, i64 1
-  %n.spare = load i64, ptr %n.spare.at
-  %n.memory = getelementptr i64, ptr %memory, i64 %n
-  %n.object = call ptr @object(i64 %n.kind, i64 %n.spare, ptr %n.memory)
-  %n.none = icmp eq ptr %n.object, null
-  br i1 %n.none, label %item.failed, label %item.put
-item.put:
-  %n.set = call i32 @PyTuple_SetItem(ptr %pack, i64 %n, ptr %n.object)
-  %n.next = add i64 %n, 1
-  br label %item
-packed:
-  ret ptr %pack
-item.failed:
-  call void @Py_DecRef(ptr %pack)
-  br label %failed
 nothing:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
@@ -697,214 +586,6 @@ no:
   ret i64 -1
 }
 
-; A result that is an argument, with a new reference, or a view of one; null where there is no such argument, or where
-; Python code has to look.
-define internal ptr @lent(ptr %record, i64 %layout, ptr %memory, ptr %values, i64 %count) {
-entry:
-  %own.steps = alloca [${SLOTS} x i64], align 16
-  %described = getelementptr i64, ptr %record, i64 ${HEADER}
-  %dtype.at = getelementptr i64, ptr %record, i64 7
-  %dtype = load ptr, ptr %dtype.at
-  %ndim.at = getelementptr i64, ptr %record, i64 8
-  %ndim = load i64, ptr %ndim.at
-  %address = load i64, ptr %memory
-  %shape = getelementptr i64, ptr %memory, i64 1
-  %elements = call i64 @volume(i64 1, ptr %shape, i64 %ndim)
-  %empty = icmp eq i64 %elements, 0
-  %flat = icmp eq i64 %ndim, 0
-  %unusual = or i1 %empty, %flat
-  br i1 %unusual, label %none, label %ordered
-ordered:
-  %contiguous.bit = and i64 %layout, ${C_ORDER}
-  %contiguous = icmp ne i64 %contiguous.bit, 0
-  br i1 %contiguous, label %fill, label %given
-given:
-  %given.steps = getelementptr i64, ptr %shape, i64 %ndim
-  br label %seek
-fill:
-  %size.at = getelementptr i64, ptr %record, i64 ${ITEM_BYTES}
-  %size = load i64, ptr %size.at
-  br label %filling
-filling:
-  %f = phi i64 [ %ndim, %fill ], [ %f.less, %filling ]
-  %step = phi i64 [ %size, %fill ], [ %step.next, %filling ]
-  %f.less = sub i64 %f, 1
-  %step.at = getelementptr i64, ptr %own.steps, i64 %f.less
-  store i64 %step, ptr %step.at
-  %extent.at = getelementptr i64, ptr %shape, i64 %f.less
-  %extent = load i64, ptr %extent.at
-  %step.next = mul i64 %step, %extent
-  %filled = icmp eq i64 %f.less, 0
-  br i1 %filled, label %seek, label %filling
-seek:
-  %steps = phi ptr [ %given.steps, %given ], [ %own.steps, %filling ]
-  br label %same
-same:
-  ; One with the same elements; strides along dimensions of one element mean nothing.
-  %k = phi i64 [ 0, %seek ], [ %k.next, %other ]
-  %all.seen = icmp eq i64 %k, %count
-  br i1 %all.seen, label %within, label %look
-other:
-  %k.next = add i64 %k, 1
-  br label %same
-look:
-  %k.word = mul i64 %k, 6
-  %k.described = getelementptr i64, ptr %described, i64 %k.word
-  %k.kind = load i64, ptr %k.described
-  %k.is.array = icmp eq i64 %k.kind, 3
-  br i1 %k.is.array, label %begin, label %other
-begin:
-  %k.at = getelementptr ptr, ptr %values, i64 %k
-  %object = load ptr, ptr %k.at
-  %data.at = getelementptr i8, ptr %object, i64 16
-  %data = load i64, ptr %data.at
-  %same.begin = icmp eq i64 %data, %address
-  br i1 %same.begin, label %element, label %other
-element:
-  %element.at = getelementptr i8, ptr %object, i64 56
-  %element.type = load ptr, ptr %element.at
-  %same.element = icmp eq ptr %element.type, %dtype
-  br i1 %same.element, label %dimensions, label %none
-dimensions:
-  %dimensions.at = getelementptr i8, ptr %object, i64 24
-  %dimensions.found = load i32, ptr %dimensions.at
-  %ndim.found = zext i32 %dimensions.found to i64
-  %same.ndim = icmp eq i64 %ndim.found, %ndim
-  br i1 %same.ndim, label %extents, label %other
-extents:
-  %shape.at = getelementptr i8, ptr %object, i64 32
-  %shape.found = load ptr, ptr %shape.at
-  %same.shape = call i1 @equal(ptr %shape.found, ptr %shape, i64 %ndim)
-  br i1 %same.shape, label %strides, label %other
-strides:
-  %steps.at = getelementptr i8, ptr %object, i64 40
-  %steps.found = load ptr, ptr %steps.at
-  %same.steps = call i1 @equal(ptr %steps.found, ptr %steps, i64 %ndim)
-  %flags.at = getelementptr i8, ptr %object, i64 64
-  %flags = load i32, ptr %flags.at
-  %in.order.bit = and i32 %flags, 1
-  %in.order = icmp ne i32 %in.order.bit, 0
-  %single = icmp eq i64 %elements, 1
-  %order.or.single = or i1 %in.order, %single
-  %same.array = or i1 %same.steps, %order.or.single
-  br i1 %same.array, label %itself, label %other
-itself:
-  call void @Py_IncRef(ptr %object)
-  ret ptr %object
-within:
-  %j = phi i64 [ 0, %same ], [ %j.next, %outside ]
-  %none.left = icmp eq i64 %j, %count
-  br i1 %none.left, label %none, label %search
-outside:
-  %j.next = add i64 %j, 1
-  br label %within
-search:
-  %j.word = mul i64 %j, 6
-  %j.described = getelementptr i64, ptr %described, i64 %j.word
-  %j.kind = load i64, ptr %j.described
-  %j.is.array = icmp eq i64 %j.kind, 3
-  br i1 %j.is.array, label %bounds, label %outside
-bounds:
-  %j.at = getelementptr ptr, ptr %values, i64 %j
-  %owner = load ptr, ptr %j.at
-  %bytes.at = getelementptr i64, ptr %j.described, i64 5
-  %bytes = load i64, ptr %bytes.at
-  %inside = call i1 @inside(i64 %address, ptr %owner, i64 %bytes)
-  br i1 %inside, label %view, label %outside
-view:
-  %owner.flags.at = getelementptr i8, ptr %owner, i64 64
-  %owner.flags = load i32, ptr %owner.flags.at
-  %readonly.bit = and i64 %layout, ${READONLY}
-  %writes = icmp eq i64 %readonly.bit, 0
-  %may.write = select i1 %writes, i32 ${WRITEABLE}, i32 0
-  %view.flags = and i32 %owner.flags, %may.write
-  %view.ndim = trunc i64 %ndim to i32
-  call void @Py_IncRef(ptr %dtype)
-  %begin.of = inttoptr i64 %address to ptr
-  %made = call ptr @weft_new_array(ptr @weft_array_type, ptr %dtype, i32 %view.ndim, ptr %shape, ptr %steps, ptr %begin.of,
-                                   i32 %view.flags, ptr null)
-  %no.array = icmp eq ptr %made, null
-  br i1 %no.array, label %none, label %tie
-tie:
-  call void @Py_IncRef(ptr %owner)
-  %tied = call i32 @weft_set_base(ptr %made, ptr %owner)
-  %is.tied = icmp eq i32 %tied, 0
-  br i1 %is.tied, label %give, label %drop
-drop:
-  call void @Py_DecRef(ptr %made)
-  ret ptr null
-give:
-  ret ptr %made
-none:
-  ret ptr null
-}
-
-; Whether an address is that of a byte between the lowest and the highest of an array.
-define internal i1 @inside(i64 %address, ptr %array, i64 %bytes) {
-entry:
-  %data.at = getelementptr i8, ptr %array, i64 16
-  %data = load i64, ptr %data.at
-  %dimensions.at = getelementptr i8, ptr %array, i64 24
-  %dimensions = load i32, ptr %dimensions.at
-  %ndim = zext i32 %dimensions to i64
-  %shape.at = getelementptr i8, ptr %array, i64 32
-  %shape = load ptr, ptr %shape.at
-  %steps.at = getelementptr i8, ptr %array, i64 40
-  %steps = load ptr, ptr %steps.at
-  %elements = call i64 @volume(i64 1, ptr %shape, i64 %ndim)
-  %empty = icmp eq i64 %elements, 0
-  br i1 %empty, label %no, label %check
-check:
-  %k = phi i64 [ 0, %entry ], [ %next, %body ]
-  %low = phi i64 [ %data, %entry ], [ %low.next, %body ]
-  %last = phi i64 [ %data, %entry ], [ %last.next, %body ]
-  %more = icmp slt i64 %k, %ndim
-  br i1 %more, label %body, label %done
-body:
-  %extent.at = getelementptr i64, ptr %shape, i64 %k
-  %extent = load i64, ptr %extent.at
-  %step.at = getelementptr i64, ptr %steps, i64 %k
-  %step = load i64, ptr %step.at
-  %times = sub i64 %extent, 1
-  %span = mul i64 %times, %step
-  %backwards = icmp slt i64 %span, 0
-  %down = select i1 %backwards, i64 %span, i64 0
-  %up = select i1 %backwards, i64 0, i64 %span
-  %low.next = add i64 %low, %down
-  %last.next = add i64 %last, %up
-  %next = add i64 %k, 1
-  br label %check
-done:
-  %behind = add i64 %last, %bytes
-  %from = icmp ule i64 %low, %address
-  %to = icmp ult i64 %address, %behind
-  %both = and i1 %from, %to
-  ret i1 %both
-no:
-  ret i1 false
-}
-
-define internal i1 @equal(ptr %one, ptr %other, i64 %count) {
-entry:
-  br label %check
-check:
-  %k = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %body, label %yes
-body:
-  %a = getelementptr i64, ptr %one, i64 %k
-  %b = getelementptr i64, ptr %other, i64 %k
-  %x = load i64, ptr %a
-  %y = load i64, ptr %b
-  %same = icmp eq i64 %x, %y
-  %next = add i64 %k, 1
-  br i1 %same, label %check, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
 ; Take scratch memory as a launch does; false if one has it. All who do hold the GIL.
 define i32 @weft_arena_claim(i64 %arena) {
 entry:
@@ -919,35 +600,10 @@ leave:
   ret i32 0
 }
 
-; What a block is, weft/ir/heap.py tells.
-define internal void @free_blocks(ptr %frame) {
-entry:
-  %first = load ptr, ptr %frame
-  br label %look
-look:
-  %block = phi ptr [ %first, %entry ], [ %next, %one ]
-  %last = icmp eq ptr %block, null
-  br i1 %last, label %done, label %one
-one:
-  %next = load ptr, ptr %block
-  %raw.at = getelementptr i64, ptr %block, i64 3
-  %raw = load ptr, ptr %raw.at
-  call void @free(ptr %raw)
-  br label %look
-done:
-  ret void
-}
-
-define internal void @free_capsule(ptr %capsule) {
-  %raw = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  call void @free(ptr %raw)
-  ret void
-}
-
 ; The method that makes a value of a result's words, or raises the error in its frame.
 define internal ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %args, i64 %count) {
 entry:
-  %size.at = getelementptr i64, ptr %record, i64 9
+  %size.at = getelementptr i64, ptr %record, i64 8
   %size = load i64, ptr %size.at
   %number = call ptr @PyLong_FromVoidPtr(ptr %record)
   %words = call ptr @PyBytes_FromStringAndSize(ptr %memory, i64 %size)

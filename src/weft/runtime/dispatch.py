@@ -38,7 +38,7 @@ from weft.runtime.dispatch_records import (
     C_ORDER,
     CONTIGUOUS,
     HEADER,
-    ITEM_BYTES,
+    ITEM_WORDS,
     LAUNCH,
     MOST_SLOTS,
     NO_FRAME,
@@ -70,12 +70,13 @@ _PYTHON = (
     *("PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem"),
     *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyCapsule_New", "PyCapsule_GetPointer"),
 )
+_FILES = ("dispatch.ll", "result_objects.ll")
 _TABLE, _SLOW, _FINISH, _PARAMETERS = "_table", "_call", "_finish", "_parameters"
 
 _NEW_FROM_DESCR, _SET_BASE = 94, 282
 """Places in NumPy's table of functions."""
-_OWN_FLAGS = 0x501
-"""Of a new array: contiguous, aligned, writeable."""
+_OWN_FLAGS = CONTIGUOUS | ALIGNED | WRITEABLE
+"""Of a new array."""
 _ARENA_SETS = 16
 _ARENAS = (ctypes.c_int64 * 4 * _ARENA_SETS)()
 """Scratch memory of launches by machine code, for one at a time each: a table, for how many threads, of how many bytes
@@ -103,7 +104,7 @@ class Calls:
 
     def __init__(self) -> None:
         spec = TargetSpec.chosen()
-        text = string.Template(Path(__file__).with_name("dispatch.ll").read_text()).substitute(
+        text = string.Template("\n".join(map(_text, _FILES))).substitute(
             SLOTS=MOST_SLOTS,
             FLAGS=CONTIGUOUS | ALIGNED | WRITEABLE,
             LAUNCH=LAUNCH,
@@ -115,9 +116,9 @@ class Calls:
             ARRAY=ARRAY,
             C_ORDER=C_ORDER,
             READONLY=READONLY,
-            FRESH=C_ORDER,
-            WRITEABLE=WRITEABLE,
-            ITEM_BYTES=ITEM_BYTES,
+            ITEM_WORDS=ITEM_WORDS,
+            VIEW_FLAGS=ALIGNED | WRITEABLE,
+            NOT_WRITEABLE=~WRITEABLE,
             PYTHON=BY_PYTHON,
             TUPLE=TUPLE,
             OWN_FLAGS=_OWN_FLAGS,
@@ -193,6 +194,10 @@ _asked: list[bool] = []
 def is_loaded() -> bool:
     """Whether there is the machine code already, or none at all."""
     return bool(_asked)
+
+
+def _text(file: str) -> str:
+    return Path(__file__).with_name(file).read_text()
 
 
 def python_address(name: str) -> int:
@@ -317,5 +322,5 @@ def launch_record(
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
     launch = words_of([*words, shape.dynamic_bytes, arena])
-    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0, 0, 0]
+    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0]
     return Record(words_of([*header, *arguments]), launch, code)

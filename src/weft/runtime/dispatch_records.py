@@ -3,21 +3,23 @@
 A record is a sequence of 64-bit words::
 
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
-    the word of the result's memory where a frame begins or -1, the dtype and the dimensions of a result that is an
-    array, the bytes of the result's memory, and of an element of it,
+    the word of the result's memory where a frame begins or -1, the address of what is known of the result's items,
+    the bytes of the result's memory,
     for each argument, and behind a tuple for each of its items: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
         kind 5 (one object): that object        kind 6 (tuples): how many items it has
     how many slots are restricted, and for each its place, the least and the greatest number in it
 
-Of a result that is a tuple of numbers, the bits are their number, and the dtype is the address of kind and 64 - bits of
-each. Of one that is an array, they tell whether it is in C order, and whether it is not to be written.
+A result that is an array, or a tuple of arrays and numbers, has as many items as its "bits" say, and of each is known::
+
+    kind, 64 - its bits or (of an array) its layout, the word of the result's memory where it begins,
+    and of an array its dtype, dimensions, bytes of an element
 
 A function that allocates or raises leaves its blocks and its error to a frame behind its result (`weft.ir.heap`). An
-array in C order that fills one block becomes a NumPy array here, whose base frees the block; where no block was handed
-over, the result is an argument or a view of one. Where it is anything else than that or a number, and where there is an
-error, the object's method `_finish` gets the words of the result.
+array in a block becomes a NumPy array whose base frees the block; others are arguments or views of these. Where two are
+in one block, where the result is anything else, and where there is an error, the object's method `_finish` gets the
+words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
 through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
@@ -28,10 +30,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import accumulate
 from types import FunctionType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from weft.frontend.python.types import (
     Array,
@@ -54,10 +58,9 @@ MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 LAUNCH, ARRAY, BY_PYTHON, TUPLE = 6, 7, 8, 9
-ITEM_BYTES = 10
-HEADER = 11
+HEADER, ITEM_WORDS = 9, 6
 C_ORDER, READONLY = 1, 2
-"""What is told of an array that is a result."""
+"""The layout of an array that is a result."""
 RESULT_WORDS = 64
 """What a result may have, its frame included."""
 NO_FRAME = (1 << 64) - 1
@@ -150,19 +153,24 @@ def function_record(
     arguments, slots = argument_words(types, restrictions), slots_of(result)
     if arguments is None or slots + 2 > RESULT_WORDS:
         return None
-    dtype = None
     kind, spare = _result(result)
-    items = words_of(_items(result)) if kind == TUPLE else None
-    ndim = item_bytes = 0
-    if result[0] == "array" and result[5] is None:
-        dtype, ndim = dtype_of_result(result), result[2]
-        kind, item_bytes = ARRAY, dtype.itemsize
-        spare = (C_ORDER if result[3] else 0) | (READONLY if result[4] else 0)
+    items = _items(result) if kind in {ARRAY, TUPLE} else []
+    told = words_of([word for item in items for word in item.words])
     frame = slots if heap else NO_FRAME
     size = 8 * (slots + 2 * heap)
-    header = [0, len(_flat(types)), code.address(entry), kind, spare, int(parallel), frame]
-    told = ctypes.addressof(items) if items is not None else 0 if dtype is None else id(dtype)
-    return Record(words_of([*header, told, ndim, size, item_bytes, *arguments]), code, dtype, items)
+    count = len(items) or spare
+    header = [
+        0,
+        len(_flat(types)),
+        code.address(entry),
+        kind,
+        count,
+        int(parallel),
+        frame,
+        ctypes.addressof(told),
+        size,
+    ]
+    return Record(words_of([*header, *arguments]), code, told, items)
 
 
 def words_of(values: Sequence[int]) -> Words:
@@ -187,24 +195,49 @@ def _flat(types: Sequence[KernelType]) -> list[KernelType]:
     return [t for type in types for t in (type, *(_flat(type.items) if isinstance(type, Tuple) else ()))]
 
 
-def _items(description: Description) -> list[int]:
-    """Kind and spare bits of each item of a result."""
-    return [word for item in description[1] for word in _result(item)]
+class _Item(Struct, frozen=True):
+    """What is known of an item of a result; it keeps the type of an array's elements."""
+
+    words: tuple[int, ...]
+    dtype: np.dtype[Any] | None
+
+
+def _items(description: Description) -> list[_Item]:
+    """The items of a result that is an array or a tuple."""
+    items = description[1] if description[0] == "tuple" else [description]
+    begins = accumulate(map(slots_of, items), initial=0)
+    return [_item(item, begin) for item, begin in zip(items, begins, strict=False)]
+
+
+def _item(description: Description, begin: int) -> _Item:
+    kind, spare = _result(description)
+    if kind != ARRAY:
+        return _Item((kind, spare, begin, 0, 0, 0), None)
+    _, _, ndim, contiguous, readonly, _ = description
+    layout = (C_ORDER if contiguous else 0) | (READONLY if readonly else 0)
+    dtype = dtype_of_result(description)
+    return _Item((kind, layout, begin, id(dtype), ndim, dtype.itemsize), dtype)
 
 
 def _result(description: Description) -> tuple[int, int]:
     """Kind and spare bits of a result."""
-    if description[0] == "none":
-        return 0, 0
-    if description[0] == "tuple" and description[2] is None:
-        numbers = all(item[0] == "scalar" and _result(item)[0] != BY_PYTHON for item in description[1])
-        return (TUPLE, len(description[1])) if numbers else (BY_PYTHON, 0)
-    if description[0] != "scalar":
-        return BY_PYTHON, 0
-    _, kind, bits = description
-    if kind == "f":
-        return {64: (1, 0), 32: (2, 0)}.get(bits, (BY_PYTHON, 0))
-    return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (BY_PYTHON, 0)
+    match description[0]:
+        case "none":
+            return 0, 0
+        case "tuple" if description[2] is None:
+            known = all(
+                item[0] in {"scalar", "array"} and _result(item)[0] != BY_PYTHON for item in description[1]
+            )
+            return TUPLE if known else BY_PYTHON, 0
+        case "array" if description[5] is None:
+            return ARRAY, 0
+        case "scalar":
+            _, kind, bits = description
+            if kind == "f":
+                return {64: (1, 0), 32: (2, 0)}.get(bits, (BY_PYTHON, 0))
+            return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (BY_PYTHON, 0)
+        case _:
+            return BY_PYTHON, 0
 
 
 def _argument(type: KernelType) -> tuple[int, ...] | None:
