@@ -27,6 +27,8 @@ class JitOptions(Struct, frozen=True):
         Whether a loop over `prange` that is not parallel runs in order, with a remark, instead of being refused.
     auto
         Whether plain loops that are found to be parallel run so.
+    all_cores
+        Whether parallel loops are shared by threads, rather than run on the one that calls.
     debug
         Whether division by zero, indices, assertions and variables without a value are checked.
     switches
@@ -46,6 +48,7 @@ class JitOptions(Struct, frozen=True):
     boscc: str = "auto"
     if_legal: bool = False
     auto: bool = False
+    all_cores: bool = True
     debug: bool = False
     switches: Switches = ALL_ON
     brush: BrushOption = None
@@ -60,6 +63,7 @@ def jit_options(
     boscc: str,
     if_legal: bool = False,
     auto: bool = False,
+    all_cores: bool = True,
     debug: bool = False,
     switches: Switches = ALL_ON,
     brush: BrushOption = None,
@@ -73,4 +77,6 @@ def jit_options(
         One has a value that it cannot have.
     """
     require_lane_options(width, boscc)
-    return JitOptions(fast_math(fastmath), width, boscc, if_legal, auto, bool(debug), switches, brush, tune)
+    return JitOptions(
+        fast_math(fastmath), width, boscc, if_legal, auto, all_cores, bool(debug), switches, brush, tune
+    )

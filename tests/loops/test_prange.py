@@ -337,6 +337,60 @@ def test_if_legal_runs_in_order_what_is_not_found_parallel() -> None:
     assert "the element written here is read 1 iteration" in str(shifted.remarks[0])
 
 
+def test_not_parallel_runs_prange_as_range_on_the_thread_that_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shifted(a):
+        for i in prange(1, a.shape[0]):
+            a[i] = a[i - 1] + 1
+
+    def last(a):
+        found = 0.0
+        for i in prange(a.shape[0]):
+            found = a[i]
+        return found
+
+    def total(a):
+        s = 0.0
+        for i in prange(a.shape[0]):
+            s += a[i]
+        return s
+
+    def scaled(a):
+        return a * 2 + 1
+
+    def counted(a):
+        h = np.zeros(4, np.int64)
+        for i in prange(a.shape[0]):
+            h[int(a[i]) % 4] += 1
+        return h
+
+    def asked_for_threads(*_: object) -> None:
+        raise AssertionError("the pool was asked for")
+
+    monkeypatch.setattr("weft.loops.compiled.prepare_pool", asked_for_threads)
+    a = np.random.default_rng(0).random(40_000) * 1e6
+    for function in (shifted, last, total, scaled, counted):
+        expected_array, found_array = a.copy(), a.copy()
+        expected = function(expected_array)
+        compiled = weft.jit(parallel=False)(function)
+        for _ in range(3):
+            found_array[:] = a
+            found = compiled(found_array)
+            assert np.array_equal(found, expected) if expected is not None else found is None
+            assert found_array.tobytes() == expected_array.tobytes()
+        assert "all cores" not in " ".join(map(str, compiled.remarks))
+        assert "weft_pool_launch" not in compiled.inspect_llvm()
+
+    @weft.jit(parallel=False, fastmath=True)
+    def fast_total(a):
+        s = 0.0
+        for i in prange(a.shape[0]):
+            s += a[i]
+        return s
+
+    assert fast_total(a) == pytest.approx(a.sum())
+    assert "iterations at a time on the thread that calls" in str(fast_total.remarks[0])
+
+
 def test_what_belongs_to_kernels_is_refused_at_its_line() -> None:
     def exchanged(a):
         for i in prange(a.shape[0]):

@@ -27,7 +27,7 @@ from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.codegen.trials import run_better
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
-from weft.ir.constants import ConstNull
+from weft.ir.constants import ConstNull, zero_of
 from weft.ir.function import GlobalVariable
 from weft.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
 from weft.transform.loops.outline_loop import cell_type
@@ -262,6 +262,14 @@ def part_of(
     return first, builder.call(smaller, (builder.binary("add", first, length, ("nuw", "nsw")), count))
 
 
+def run_alone(module: Module) -> None:
+    """Let parallel loops of a module run on the thread that calls: it has no pool, whatever there is."""
+    pair = ArrayType(I64, 2)
+    settings = GlobalVariable(SETTINGS, pair, zero_of(pair), is_constant=True)
+    settings.linkage.linkage = "internal"
+    module.add_global(settings)
+
+
 def launch(module: Module, builder: Builder, grains: Function, record: Value, number: Value) -> None:
     """Have a `number` of grains run on all cores."""
     builder.call(_launcher(module), (grains, record, number))
@@ -285,7 +293,6 @@ def _launcher(module: Module) -> Function:
     found = module.functions.get(_LAUNCHER)
     if found is not None:
         return found
-    enter = module.declare(LAUNCH, FunctionType(I32, (PTR, PTR)))
     settings = _settings(module)
     function = Function(_LAUNCHER, FunctionType(VOID, (PTR, PTR, I64)), ("grains", "record", "number"))
     function.linkage.linkage = "internal"
@@ -293,6 +300,12 @@ def _launcher(module: Module) -> Function:
     module.add_function(function)
     grains, record, number = function.args
     builder = Builder(function.add_block("entry"))
+    run = FunctionType(I32, (PTR, I64, I64, I32))
+    if settings.initializer is not None:
+        builder.call(grains, (record, const_int(0), number, const_int(0, I32)), run)
+        builder.ret()
+        return function
+    enter = module.declare(LAUNCH, FunctionType(I32, (PTR, PTR)))
     memory = builder.alloca(ArrayType(I64, 5), align=8, name="job")
     pool = builder.load(PTR, settings, align=8)
     threads = builder.load(I64, builder.gep(I64, settings, (const_int(1),)), align=8)
@@ -304,7 +317,6 @@ def _launcher(module: Module) -> Function:
     builder.call(enter, (pool, memory))
     builder.br(done)
     builder.at_end(alone)
-    run = FunctionType(I32, (PTR, I64, I64, I32))
     builder.call(grains, (record, const_int(0), number, const_int(0, I32)), run)
     builder.br(done)
     builder.at_end(done)

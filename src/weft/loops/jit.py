@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Types = tuple[KernelType, ...]
 
-PARALLEL = (True, "if-legal", "auto")
+PARALLEL = (True, False, "if-legal", "auto")
 
 
 @located
@@ -77,6 +77,7 @@ def jit(
         loops are found.
         ``"if-legal"`` runs a loop over `weft.prange` in order, with a remark, where its iterations are not found
         independent; by default the user's promise is relied on, and a loop that certainly breaks it is refused.
+        False runs all on the thread that calls, and `weft.prange` as `range`: in lanes where that changes no result.
     fastmath
         Whether floating-point operations may be contracted and reassociated and assume finite values. Sums and
         products over a `prange` are reassociated in any case.
@@ -125,7 +126,7 @@ def jit(
             hint=f"options are boscc, brush, debug, fastmath, parallel, projection, tune, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
-        raise SignatureError(f"parallel={parallel!r}", hint='it is True, "if-legal" or "auto"')
+        raise SignatureError(f"parallel={parallel!r}", hint='it is True, False, "if-legal" or "auto"')
     box = brush_of(None if brush is False else brush, projection, width=width)
     measured = require_tune(
         tune,
@@ -141,8 +142,9 @@ def jit(
         fastmath,
         width,
         boscc,
-        parallel == "if-legal",
+        parallel in (False, "if-legal"),
         parallel == "auto",
+        parallel is not False,
         debug,
         chosen_switches,
         box,

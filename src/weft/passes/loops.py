@@ -14,7 +14,7 @@ from weft.brush import Brush
 from weft.codegen.few_iterations import few_for
 from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
-from weft.codegen.parallel_launch import run_in_parallel
+from weft.codegen.parallel_launch import run_alone, run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
 from weft.codegen.private_launch import run_with_copies
@@ -124,12 +124,14 @@ def _mark_parallel_loops(unit: JitUnit) -> bool:
 
 
 def _find_loops(unit: JitUnit) -> bool:
+    if not unit.all_cores:
+        run_alone(unit.module)
     for function in list(unit.module.definitions()):
-        find_loops(unit, function, lambda view: _pranges(view, unit.if_legal), _run_on_all_cores)
+        find_loops(unit, function, lambda view: _pranges(view, unit), _run_on_all_cores)
     return bool(unit.loops)
 
 
-def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
+def _pranges(view: CFGView, unit: JitUnit) -> Iterator[Wanted]:
     """Nests that run where they stand, then the outermost loops over `prange`, in a loop or in none."""
     chosen: list[Loop] = []
     here: list[Loop] = []
@@ -147,7 +149,13 @@ def _pranges(view: CFGView, if_legal: bool) -> Iterator[Wanted]:
         if not inside and told.parallel:
             chosen.append(loop)
             refused = "this prange cannot run in parallel"
-            yield Wanted(loop, refused, promised=not if_legal, reassociate=True, required=not if_legal)
+            yield Wanted(
+                loop,
+                refused,
+                promised=not unit.if_legal,
+                reassociate=unit.all_cores,
+                required=not unit.if_legal,
+            )
 
 
 def _run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
@@ -169,14 +177,14 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     if told.in_place:
         return _run_in_place(unit, found, name)
     if told.in_step:
-        return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains)
+        return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains and unit.all_cores)
     if own := updated_pointers(captured_by(found.plan.loop)):
         return _run_with_copies(unit, found, own, name)
     found = with_short_rows(unit, found, only_promised=not unit.if_legal)
     plan = found.plan
     if (boxes := _in_boxes(unit, found, name)) is not None:
         run_nest_in_parallel(module, boxes.mined, f"{name}.grains")
-        return replace(boxes, behind=", and all cores share the nest")
+        return replace(boxes, behind=_shared(unit, "the nest"))
     nest = parallel_nest(
         found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised,
         few=few_for(unit.width, isa),
@@ -188,7 +196,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         mined = strip_mine(module, plan, name, 1, isa, unit.runner)
         mined.plan = replace(mined.plan, obstacle="a nest in it runs in lanes")
         run_in_parallel(module, mined, f"{name}.grains")
-        return FoundLoop(mined, span, "this loop", " on all cores")
+        return FoundLoop(mined, span, "this loop", _shared(unit))
     if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
         inside = lane_loops(
             found.function, found.view, found.wanted.loop, plan, module.layout, few_for(unit.width, unit.isa)
@@ -196,7 +204,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         if inside[0] is not plan:
             made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
             for each in made:
-                each.behind = ", and all cores share the loop around it"
+                each.behind = _shared(unit, "the loop around it")
             around = _around(unit, found, plan)
             mined = strip_mine(module, around, name, 1, isa, unit.runner)
             run_in_parallel(module, mined, f"{name}.grains")
@@ -212,15 +220,22 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         if mined.plan.open_choice is not None:
             alone = strip_mine(module, plan, f"{name}.alone", 1, isa, unit.runner)
         run_in_parallel(module, mined, f"{name}.grains", alone=alone)
-        return FoundLoop(mined, span, "this loop", " on all cores")
+        return FoundLoop(mined, span, "this loop", _shared(unit))
     width, reason = unit.width, "as asked for"
     if width is None and unit.row is not None:
         width, reason = unit.row, "one register, as it waits for memory"
     made = strip_mine_nest(module, plan, nest, name, width, isa, unit.runner, reason, arrays_apart=told.apart)
     made.inner.apart = _is_promised(found)
     run_in_parallel(module, made.outer, f"{name}.grains", made)
-    where = ", and all cores share " + ("both loops" if nest.tiled else "the loop around it")
+    where = _shared(unit, "both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)
+
+
+def _shared(unit: JitUnit, around: str | None = None) -> str:
+    """What a remark says of the threads that run a loop, or the loops `around` it."""
+    if not unit.all_cores:
+        return " on the thread that calls"
+    return " on all cores" if around is None else f", and all cores share {around}"
 
 
 def _run_in_place(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop:
@@ -269,7 +284,7 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
     if inside[0] is not plan and not updates:
         made = run_lanes_inside(unit, found, name, [one.loop.header for one in inside])
         for each in made:
-            each.behind = ", and all cores share the loop around it"
+            each.behind = _shared(unit, "the loop around it")
         plan = _around(unit, found, plan)
         run_with_copies(module, strip_mine(module, plan, name, 1, unit.isa, unit.runner), own, name)
         unit.loops += made[1:]
@@ -281,7 +296,7 @@ def _run_with_copies(unit: JitUnit, found: LegalLoop, own: list[Instruction], na
         body = mined.outlined.body
         body.attributes = (*body.attributes, "alwaysinline", INLINED_BODY)
     run_with_copies(module, mined, own, name)
-    return FoundLoop(mined, span, "this loop", " on all cores")
+    return FoundLoop(mined, span, "this loop", _shared(unit))
 
 
 def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:

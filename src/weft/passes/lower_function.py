@@ -119,8 +119,9 @@ class StartedFunction(Struct):
         made = {f.name for summary in summaries for f in summary.functions}
         scalar = [f for f in unit.module.definitions() if f.name not in made]
         return LoweredFunction(
-            text, unit.name, bool(unit.loops), uses_heap(unit.module), unit.timings, unit.interface, unit.math,
-            unit.remarks, unit.weighed, self.log.stages, summaries, scalar, unit.pipeline, unit.row_numbers,
+            text, unit.name, unit.all_cores and bool(unit.loops), uses_heap(unit.module), unit.timings,
+            unit.interface, unit.math, unit.remarks, unit.weighed, self.log.stages, summaries, scalar,
+            unit.pipeline, unit.row_numbers,
         )  # fmt: skip
 
 
@@ -143,7 +144,7 @@ def start_function(
     approximates = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
     unit = JitUnit(
         module, name, spec, spec.isa, options.width, boscc, runner, options.switches,
-        timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto,
+        timings=timings, interface=interface, if_legal=options.if_legal, auto=options.auto, all_cores=options.all_cores,
         exact_math=options.auto and not approximates, brush=options.brush, arrays=arrays, known=options.known,
     )  # fmt: skip
     log = log_of(unit, runner)
