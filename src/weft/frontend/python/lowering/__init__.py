@@ -5,7 +5,14 @@ syntax) and `registry` (by object called).
 """
 
 from weft.frontend.python.lowering import attributes, choices, expressions, loops, statements
-from weft.frontend.python.lowering.arrays import allocation, array_methods, elements, numpy_calls, points
+from weft.frontend.python.lowering.arrays import (
+    allocation,
+    array_methods,
+    elements,
+    numpy_calls,
+    points,
+    written,
+)
 from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
 from weft.frontend.python.lowering.numbers import (
     bfloat_calls,
@@ -48,4 +55,5 @@ __all__ = [
     "statements",
     "vectors",
     "warp",
+    "written",
 ]

@@ -151,7 +151,11 @@ def _named(args: Arguments, *names: str) -> dict[str, Typed]:
 
 
 def _dtype(given: dict[str, Typed], name: str, default: Scalar | Record = float64) -> Scalar | Record:
-    value = given.get("dtype")
+    return dtype_or(given.get("dtype"), name, default)
+
+
+def dtype_or(value: Typed | None, name: str, default: Scalar | Record = float64) -> Scalar | Record:
+    """The type that the argument `dtype` of a function stands for, or what it is by default."""
     if value is None or isinstance(value.type, NoneType):
         return default
     found = dtype_of(value, name)

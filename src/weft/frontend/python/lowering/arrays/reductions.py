@@ -158,6 +158,11 @@ def _of_row(low: Lowering, name: str, row: Typed, extra: list[Typed]) -> Typed:
 def _result_type(about: _Reduction, dtype: Scalar) -> Scalar:
     if about.wide == "mean":
         return dtype if dtype.kind in "fc" else float64
+    return type_of_sums(dtype)
+
+
+def type_of_sums(dtype: Scalar) -> Scalar:
+    """The type of sums and products of elements."""
     if dtype.kind == "u":
         return uint64
     return int64 if dtype.kind in "bi" else dtype
@@ -315,7 +320,7 @@ def _cumsum(low: Lowering, args: Arguments) -> Typed:
     if not isinstance(array.type, Array) or not isinstance(array.type.dtype, Scalar):
         raise TypingError(f"cumsum() takes an array of numbers, not {array.type}")
     row = flat(low, array)
-    dtype = _result_type(_REDUCTIONS["sum"], array.type.dtype)
+    dtype = type_of_sums(array.type.dtype)
     made = allocate(low, args, [extent(extents_of(low, row)[0])], dtype)
     zero = cast(low, literal(0), dtype)
     call_function(low, device_arrays.accumulated, Arguments("cumsum", [row, made, zero], {}))

@@ -1,0 +1,228 @@
+"""NumPy's functions that are written in the kernel language, beside NumPy's own."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda
+
+RANDOM = np.random.default_rng(7)
+FLOATS = RANDOM.random(23) * 10 - 5
+NAN = np.where(RANDOM.random(23) < 0.2, np.nan, FLOATS)
+VECTORS = {
+    "float64": FLOATS,
+    "float32": (RANDOM.random(17) * 10 - 5).astype(np.float32),
+    "int64": RANDOM.integers(-9, 9, 20),
+    "uint8": RANDOM.integers(0, 9, 12).astype(np.uint8),
+    "nan": NAN,
+    "empty": FLOATS[:0],
+    "one": FLOATS[:1],
+    "backwards": FLOATS[::-2],
+}
+MATRIX = RANDOM.random((5, 7))
+MATRICES = {
+    "float64": MATRIX,
+    "int64": RANDOM.integers(-5, 9, (4, 3)),
+    "turned": MATRIX.T,
+    "strided": MATRIX[::2, ::-1],
+}
+SQUARE = RANDOM.random((6, 6))
+SQUARES = {
+    "float64": SQUARE,
+    "float32": SQUARE.astype(np.float32),
+    "int64": RANDOM.integers(-5, 9, (4, 4)),
+    "complex": SQUARE + 1j * RANDOM.random((6, 6)),
+    "turned": SQUARE.T,
+    "one": SQUARE[:1, :1],
+    "empty": SQUARE[:0, :0],
+    "singular": np.ones((3, 3)),
+    "oblong": MATRIX,
+}
+EDGES = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])
+
+
+def compiled(call: str, *names: str) -> tuple[Callable[..., Any], Any]:
+    """A function of the arguments, and what weft makes of it."""
+    text = f"def function({', '.join(names)}):\n    return {call}\n"
+    file = f"<{call}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"np": np, "EDGES": EDGES}
+    exec(compile(text, file, "exec"), space)
+    return space["function"], weft.jit(space["function"])
+
+
+def assert_as_numpy(call: str, *arguments: Any) -> None:
+    names = "abc"[: len(arguments)]
+    plain, ours = compiled(call, *names)
+    try:
+        wanted = plain(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
+    except (ValueError, IndexError, np.linalg.LinAlgError) as error:
+        with pytest.raises(type(error)):
+            ours(*arguments)
+        return
+    found = ours(*arguments)
+    several = isinstance(wanted, tuple)
+    for one, other in zip(wanted if several else (wanted,), found if several else (found,), strict=True):
+        is_single = np.asarray(one).dtype == np.float32
+        assert np.shape(one) == np.shape(other)
+        assert np.ndim(one) == 0 or one.dtype == other.dtype
+        tolerance = {"rtol": 1e-5, "atol": 1e-6} if is_single else {"rtol": 1e-9, "atol": 1e-11}
+        np.testing.assert_allclose(other, one, **tolerance)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("kind", VECTORS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.flip(a), np.diff(a), np.diff(a, 2), np.roll(a, -3), np.roll(a, 100), np.repeat(a, 3)",
+        "np.cumprod(a), a[np.argsort(a)], np.unique(a), np.diag(a), np.diag(a, k=-1)",
+        "np.digitize(a, EDGES), np.digitize(a, EDGES[::-1], right=True), np.interp(a, EDGES, EDGES * EDGES)",
+        "np.trapezoid(a), np.trapezoid(a, dx=0.5), np.trapezoid(a, a * a), np.linalg.norm(a)",
+        "np.vstack((a, a * 2)), np.stack((a, a), axis=1), np.column_stack((a, a)), np.hstack((a, a))",
+    ],
+)
+def test_of_vectors(call: str, kind: str) -> None:
+    assert_as_numpy(call, VECTORS[kind])
+
+
+@pytest.mark.parametrize("kind", sorted(VECTORS.keys() - {"nan"}))
+def test_histograms(kind: str) -> None:
+    assert_as_numpy("np.histogram(a)", VECTORS[kind])
+    assert_as_numpy("np.histogram(a, bins=7, range=(-1, 2.5))", VECTORS[kind])
+    assert_as_numpy("np.histogram(a, EDGES)", VECTORS[kind])
+
+
+def test_histograms_count_by_bounds_and_not_by_quotients() -> None:
+    for bins in (3, 10, 49):
+        edges = np.linspace(0.1, 0.7, bins + 1)
+        near = np.concatenate((edges, np.nextafter(edges, 1), np.nextafter(edges, 0)))
+        assert_as_numpy("np.histogram(a, b, (0.1, 0.7))", near, bins)
+    assert_as_numpy("np.histogram(a)", np.full(4, 2.5))
+    assert_as_numpy("np.histogram(a, b)", FLOATS, 0)
+    assert_as_numpy("np.histogram(a)", np.array([1.0, np.inf]))
+    assert_as_numpy("np.histogram(a, b)", FLOATS, EDGES[::-1])
+
+
+@pytest.mark.parametrize("kind", sorted(VECTORS.keys() - {"empty"}))
+def test_quantiles(kind: str) -> None:
+    assert_as_numpy("np.median(a)", VECTORS[kind])
+    for q in (0.0, 0.3, 0.77, 1.0, -0.1):
+        assert_as_numpy("np.quantile(a, b), np.percentile(a, 100 * b)", VECTORS[kind], q)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_sums_of_products(mode: str) -> None:
+    for a in ("float32", "int64"):
+        for b in ("float64", "uint8", "one"):
+            call = f"np.convolve(a, b, '{mode}'), np.correlate(a, b, '{mode}')"
+            assert_as_numpy(call, VECTORS[a], VECTORS[b])
+    assert_as_numpy("np.convolve(a, b), np.correlate(a, b)", FLOATS, FLOATS[:4])
+    assert_as_numpy("np.convolve(a, b)", FLOATS, FLOATS[:0])
+
+
+def test_counts_of_numbers() -> None:
+    small, signed = VECTORS["uint8"], VECTORS["int64"]
+    assert_as_numpy("np.bincount(a), np.bincount(a, minlength=30)", small)
+    assert_as_numpy("np.bincount(a, b)", abs(signed), FLOATS[:20])
+    assert_as_numpy("np.bincount(a)", signed)
+    assert_as_numpy("np.bincount(a, b)", abs(signed), FLOATS)
+
+
+def test_two_vectors_of_any_types() -> None:
+    for a in (FLOATS, VECTORS["int64"], VECTORS["backwards"]):
+        for b in (VECTORS["uint8"], VECTORS["float32"], FLOATS[:0]):
+            assert_as_numpy("np.outer(a, b), np.concatenate((a, b, a))", a, b)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_of_matrices(kind: str) -> None:
+    m = MATRICES[kind]
+    for k in (-2, 0, 1, 9):
+        assert_as_numpy("np.triu(a, b), np.tril(a, k=b), np.diag(a, b), np.trace(a, b)", m, k)
+    assert_as_numpy(
+        "np.flip(a), np.flip(a, 0), np.flip(a, axis=-1), np.flipud(a), np.fliplr(a), np.roll(a, 3)", m
+    )
+    assert_as_numpy("np.cov(a), np.cov(a, rowvar=False), np.cov(a, bias=True), np.corrcoef(a)", m)
+    assert_as_numpy(
+        "np.concatenate((a, a), axis=1), np.hstack((a, a)), np.vstack((a, a[0])), np.unique(a)", m
+    )
+    assert_as_numpy(
+        "np.column_stack((b, a)), np.linalg.norm(a), np.median(a), np.outer(a, b)", m, np.arange(len(m))
+    )
+
+
+@pytest.mark.parametrize("kind", SQUARES)
+def test_linear_systems(kind: str) -> None:
+    m = SQUARES[kind]
+    right = RANDOM.random((m.shape[0], 3))
+    for call in ("np.linalg.inv(a)", "np.linalg.det(a)"):
+        assert_as_numpy(call, m)
+    assert_as_numpy("np.linalg.solve(a, b)", m, right)
+    assert_as_numpy("np.linalg.solve(a, b)", m, right[:, 0])
+    positive = m @ m.conj().T + np.eye(m.shape[0]).astype(m.dtype)
+    assert_as_numpy("np.linalg.cholesky(a)", m if kind == "oblong" else positive)
+    assert_as_numpy("np.linalg.cholesky(a)", -positive)
+
+
+def test_identities() -> None:
+    assert_as_numpy("np.eye(a), np.eye(a, 6, 1), np.eye(a, k=-2, dtype=np.int32), np.identity(a)", 4)
+    assert_as_numpy("np.interp(a, b, b * b), np.digitize(a, b)", 0.3, EDGES)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "message"),
+    [
+        (
+            "np.triu(a)",
+            FLOATS,
+            "triu() takes an array of numbers of 2 dimensions here, not float64[::1]",
+        ),
+        ("np.histogram(a, 2.5)", FLOATS, "the argument 'bins' of histogram() is a whole number"),
+        ("np.diff(a, axis=0)", FLOATS, "diff() takes no argument 'axis' here"),
+        ("np.bincount(a)", FLOATS, "bincount() takes whole numbers"),
+        (
+            "np.concatenate((a, a), axis=1)",
+            FLOATS,
+            "the axis of concatenate() is a literal number of a dimension",
+        ),
+        ("np.median(a)", FLOATS * 1j, "median() takes real numbers"),
+    ],
+)
+def test_what_they_do_not_take_is_refused_where_it_stands(call: str, argument: Any, message: str) -> None:
+    _, ours = compiled(call, "a")
+    with pytest.raises((weft.errors.TypingError, weft.errors.UnsupportedError)) as refused:
+        ours(argument)
+    told = str(refused.value)
+    assert message in told and f"<{call}>:2:" in told and f"    return {call}" in told
+
+
+def test_kernels_do_not_make_arrays_but_look_things_up() -> None:
+    @cuda.jit
+    def looks_up(a, x, o):
+        o[0] = np.interp(x, a, a)
+        o[1] = np.digitize(x, a)
+
+    @cuda.jit
+    def makes(a, o):
+        o[0] = np.median(a)
+
+    out = np.zeros(2)
+    with pytest.raises(
+        weft.errors.UnsupportedError, match=r"test_written_functions.py:\d+:16: median\(\) of float64"
+    ):
+        makes[1, 4](EDGES, out)
+    looks_up[1, 4](EDGES, 0.25, out)
+    assert out.tolist() == [0.25, 3]
+
+
+def test_arrays_that_do_not_fit_are_refused_as_the_code_runs() -> None:
+    _, ours = compiled("np.vstack((a, b))", "a", "b")
+    with pytest.raises(weft.errors.ArrayShapeError):
+        ours(FLOATS, FLOATS[:3])
