@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -169,6 +170,26 @@ def test_linear_systems(kind: str) -> None:
     positive = m @ m.conj().T + np.eye(m.shape[0]).astype(m.dtype)
     assert_as_numpy("np.linalg.cholesky(a)", m if kind == "oblong" else positive)
     assert_as_numpy("np.linalg.cholesky(a)", -positive)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize(
+    "shape", [(9, 40), (7, 3), (2, 5, 17), (3, 6, 2, 9), (4, 0), (0, 20), (1, 1100)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "bool", "complex128"])
+def test_reductions_along_axes_that_are_not_the_last(shape: tuple[int, ...], dtype: str) -> None:
+    a = (RANDOM.random(shape) * 6 - 2).astype(dtype)
+    calls = ["np.sum(a, axis={0})", "a.mean(axis={0})", "np.prod(a, axis={0})"]
+    # Of nothing, weft and NumPy say so by errors of one type.
+    calls += ["a.min(axis={0})", "np.max(a, axis={0})"] if dtype not in ("bool", "complex128") else []
+    for axis in range(len(shape) - 1):
+        for call in calls:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert_as_numpy(call.format(axis), a)
+    if dtype == "float64" and a.size > 3:
+        a.flat[3] = np.nan
+        assert_as_numpy("a.min(axis=0), a.max(axis=0), a.sum(axis=0)", a)
 
 
 def test_identities() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_arrays
+from weft.frontend.python import device_arrays, device_axes
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     data_of,
@@ -42,6 +42,7 @@ from weft.frontend.python.types import (
     pyint,
     uint64,
 )
+from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
 from weft.ir.values import Value
 
@@ -97,6 +98,16 @@ _REDUCTIONS = {
     "nanmin": _Reduction(device_arrays.least_number, nonempty=True, direct=True),
     "nanmax": _Reduction(device_arrays.greatest_number, nonempty=True, direct=True),
 }
+
+
+_BY_ROWS = {
+    "sum": device_axes.sums,
+    "mean": device_axes.means,
+    "prod": device_axes.products,
+    "min": device_axes.minima,
+    "max": device_axes.maxima,
+}
+"""What combines whole rows of what is behind an axis."""
 
 
 DIRECT = frozenset(name for name, about in _REDUCTIONS.items() if about.direct)
@@ -171,12 +182,41 @@ def type_of_sums(dtype: Scalar) -> Scalar:
 def _along(low: Lowering, name: str, array: Typed, axis: int, extra: list[Typed]) -> Typed:
     """The reductions of all rows along an axis, as an array of one dimension less."""
     extents = extents_of(low, array)
+    type = array_type_of(array)
+    if name in _BY_ROWS and axis < type.ndim - 1 and type.layout == "C":
+        return _by_rows(low, name, array, axis)
     outer = [*extents[:axis], *extents[axis + 1 :]]
 
     def row(indices: list[Typed]) -> Typed:
         return view(low, array, [*indices[:axis], Slice(), *indices[axis:]])
 
     return _for_rows(low, name, outer, row, extra)
+
+
+def _by_rows(low: Lowering, name: str, array: Typed, axis: int) -> Typed:
+    """The reductions along an axis of an array in C order, which is not its last."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+    from weft.frontend.python.lowering.calls.calls import call_function
+    from weft.frontend.python.lowering.numbers.extremes import require_elements
+
+    about, dtype = _REDUCTIONS[name], array_type_of(array).dtype
+    assert isinstance(dtype, Scalar)
+    extents = extents_of(low, array)
+    before, behind = extents[:axis], extents[axis + 1 :]
+    rows, columns = product_of(low, before), product_of(low, behind)
+    if about.nonempty:
+        none = low.builder.icmp("eq", product_of(low, [rows, columns]), const_int(0))
+        require_elements(
+            low, Arguments(name, [array], {}), low.builder.select(none, const_int(1), extents[axis])
+        )
+    result = dtype if about.neutral is None else _result_type(about, dtype)
+    made = allocate(low, Arguments(name, [], {}), [extent(value) for value in (*before, *behind)], result)
+    parts = reshaped(low, array, [_size(e) for e in (rows, extents[axis], columns)])
+    given = [parts, reshaped(low, made, [_size(rows), _size(columns)])]
+    if about.neutral is not None:
+        given.append(cast(low, literal(about.neutral), result))
+    call_function(low, _BY_ROWS[name], Arguments(name, given, {}))
+    return made
 
 
 def _for_rows(
@@ -302,7 +342,6 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
 def view_as(low: Lowering, array: Typed, axes: list[int | None]) -> Typed:
     """A vector as a matrix of one row or column: None stands for an axis of one element."""
     from weft.frontend.python.lowering.arrays.array_parts import strides_of
-    from weft.ir.builder import const_int
 
     (extent_,), (stride,) = extents_of(low, array), strides_of(low, array)
     extents: list[Value] = [const_int(1) if axis is None else extent_ for axis in axes]
