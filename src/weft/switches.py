@@ -48,6 +48,7 @@ OPTIONAL_PASSES = {
             "signed counters",
             "signed indices",
             "updated arrays",
+            "wide addresses",
             "wide comparisons",
             "wide masks",
         ),

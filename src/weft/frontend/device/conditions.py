@@ -1,9 +1,9 @@
 """Conditions of loops: ``while (a && b)`` leaves its loop where ``a`` does not hold, as the source says it.
 
-clang makes one value of such a condition, joined by a φ, and branches on it. LLVM then computes ``b`` at all times where
-that is cheap for a CPU and joins both by a ``select``; but in lanes ``b`` may be many instructions on vectors, and ``a``
-a comparison that is the same for all lanes and costs next to nothing as a branch. So the places where the φ is known
-branch for themselves, as they do for an ``if``, and as other front ends have it.
+clang makes one value of such a condition, joined by a φ, and branches on it. LLVM then computes ``b`` at all times
+where that is cheap for a CPU, and joins both by a ``select``; but in lanes ``b`` may be many instructions on vectors,
+and ``a`` a comparison that is the same for all lanes and costs next to nothing as a branch. So the places where the φ
+is known branch for themselves, as they do for an ``if``, and as other front ends have it.
 
 A branch back to the head of a loop (``do`` … ``while (a || b)``) stays: the loop would have two latches.
 
@@ -37,6 +37,8 @@ def _settled(function: str) -> str:
 
 
 def _threaded(function: str, found: re.Match[str]) -> str:
+    if len(re.findall(rf"{re.escape(found['value'])}(?![-\w.$])", function)) != 2:
+        return function
     joined = [(i["value"], i["source"]) for i in _INCOMING.finditer(found["incoming"])]
     known = [(value, source) for value, source in joined if value in ("true", "false")]
     open_ = [f"[ {value}, %{source} ]" for value, source in joined if value not in ("true", "false")]

@@ -21,9 +21,9 @@ def contraction(fastmath: FastMath, contract: bool = True) -> str:
     Where it is fast, these are products and sums that LLVM may reassociate before it fuses them; a call of
     ``llvm.fmuladd`` is taken as it is.
     """
-    if fastmath is True or "contract" in (fastmath or ()):
-        return "fast"
-    return "on" if contract else "off"
+    if not contract:
+        return "off"
+    return "fast" if fastmath is True or "contract" in (fastmath or ()) else "on"
 
 
 def float_options(fastmath: FastMath, contract: bool = True) -> list[str]:
@@ -34,7 +34,7 @@ def float_options(fastmath: FastMath, contract: bool = True) -> list[str]:
     fastmath
         The flags that operations are to carry.
     contract
-        Whether ``a * b + c`` is rounded once, if no flag says more.
+        Whether ``a * b + c`` may be rounded once at all.
     """
     flags = FLAGS if fastmath is True else fastmath or ()
     chosen = contraction(fastmath, contract)

@@ -92,7 +92,7 @@ class RowBounds:
         return offsets
 
     def _copy(self, value: Value) -> Value:
-        """A uniform value as a 64-bit number: it is compared with, or added to, what has lost nothing of the position."""
+        """A uniform value as a 64-bit number, for what has lost nothing of the position."""
         copy = self._values.copy(value)
         if copy.type == I64:
             return copy
