@@ -25,6 +25,7 @@ from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.memory import space_in
 from weft.ptx.lift.operations import is_selected, operation_of
 from weft.ptx.lift.types import bits_of, ir_type
+from weft.ptx.lift.unrolling import keep_rolled
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
 from weft.ptx.lift.warps import has_numbered_barriers
 from weft.ptx.scopes import without_scopes
@@ -193,6 +194,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     if live:
         end(body)
     _drop_unreached(body.function)
+    keep_rolled(body)
 
 
 def _lift_instruction(body: Body, i: syntax.Instruction) -> bool:
