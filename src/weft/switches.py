@@ -47,6 +47,7 @@ OPTIONAL_PASSES = {
             "short rows",
             "signed counters",
             "signed indices",
+            "uniform exits",
             "updated arrays",
             "wide addresses",
             "wide comparisons",

@@ -15,7 +15,6 @@ from pathlib import Path
 from weft.frontend.clang import LLVM_IR, find_clang
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
-from weft.frontend.device.conditions import branch_early
 from weft.frontend.device.contraction import contraction, float_options
 
 INCLUDE = Path(__file__).parent / "include"
@@ -76,7 +75,7 @@ def compile_source(
     done = run_clang(command, text, file, headers, _macros(options))
     if done.returncode:
         raise refused(done.stderr, file)
-    return ClangOutput(branch_early(without_folders(done.stdout)), done.stderr)
+    return ClangOutput(without_folders(done.stdout), done.stderr)
 
 
 def known_by(source: str, options: CudaOptions, file: str, headers: Mapping[str, str] | None = None) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from weft.frontend.clang import LLVM_IR, bare_clang
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
-from weft.frontend.device.conditions import branch_early
 from weft.frontend.device.contraction import float_options
 from weft.frontend.opencl.features import EXTENSIONS, FEATURES
 from weft.frontend.opencl.library import BASE_HEADER
@@ -65,7 +64,7 @@ def compile_source(
     if done.returncode:
         raise refused(done.stderr, file)
     # Files are called what the source calls them, wherever it is compiled.
-    return ClangOutput(branch_early(without_folders(done.stdout)), done.stderr)
+    return ClangOutput(without_folders(done.stdout), done.stderr)
 
 
 def preprocessed(
