@@ -20,6 +20,7 @@ from weft.ptx import syntax
 from weft.ptx.lift.body import Body, Slot
 from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
+from weft.ptx.lift.flushing import flushed_registers
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.memory import space_in
@@ -174,6 +175,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     _declare_parameters(body)
     body.registers[CARRY] = Slot(body.builder.alloca(I1, name=CARRY), 1)
     statements = body.source.body or []
+    body.flushed = flushed_registers(body.source)
     for statement in statements:
         if isinstance(statement, syntax.Label):
             body.labels[statement.name] = body.block(statement.name)

@@ -103,7 +103,7 @@ class RowBounds:
     def _signed(self, predicate: str, left: Value, right: Value, same_sign: bool) -> str:
         """The signed predicate that says the same of the two; `predicate` itself where there is none."""
         least, bound = limits_of(left), limits_of(right)
-        if predicate == "ne" and right == ConstInt(right.type, 0) and least is not None and least.lo >= 0:
+        if predicate == "ne" and _is_zero(right) and least is not None and least.lo >= 0:
             return "sgt"
         if same_sign or (least is not None and least.lo >= 0 and bound is not None and bound.lo >= 0):
             return _SIGNED.get(predicate, predicate)
@@ -137,3 +137,7 @@ class RowBounds:
             self._last = self._values.call(
                 "llvm.smin.i64", self._last, least if predicate == "slt" else above
             )
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, ConstInt) and value.value == 0
