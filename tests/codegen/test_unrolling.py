@@ -1,7 +1,5 @@
 """What a source says of unrolling a loop reaches LLVM in lanes, whatever door it comes by."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -87,4 +85,5 @@ def test_loops_stay_where_the_source_says_so(door, mark, rolled):
     np.testing.assert_allclose(y, wanted, rtol=1e-5)
     text = kernel.inspect_llvm()
     text = text if isinstance(text, str) else next(iter(text.values()))
-    assert bool(re.search(r"phi <\d+ x float>", text)) == rolled
+    # A version for whole lane groups, and perhaps others for parts, have a product for each iteration.
+    assert (text.count("splat (float 5.000000e-01)") <= 4) == rolled
