@@ -99,6 +99,15 @@ CONDITIONS = [
     "%m = add nsw i64 %i, -3\n %c = icmp sge i64 %m, %a",
     "%x = icmp sge i64 %i, %a\n %y = icmp slt i64 %i, %b\n %c = and i1 %x, %y",
     "%c = icmp slt i64 %a, %b",
+    *(
+        f"%j = trunc nuw nsw i64 %i to i32\n %k = trunc i64 %a to i32\n %c = icmp {p} i32 %j, %k"
+        for p in ("slt", "sle", "sgt", "sge", "eq")
+    ),
+    "%j = trunc nuw nsw i64 %i to i32\n %k = trunc i64 %a to i32\n %m = add nsw i32 %j, 3\n"
+    " %c = icmp sgt i32 %k, %m",
+    "%j = trunc nuw nsw i64 %i to i32\n %m = add nsw i32 %j, -3\n %c = icmp sge i32 %m, 4",
+    "%j = trunc nuw nsw i64 %i to i32\n %c = icmp ult i32 %j, 7",
+    "%j = trunc nuw nsw i64 %i to i32\n %c = icmp ne i32 %j, 0",
     "%x = icmp slt i64 %a, %b\n %y = icmp sge i64 %i, %n\n %z = select i1 %x, i1 true, i1 %y\n %c = xor i1 %z, true",
 ]
 NUMBERS = (I64_MIN, I64_MIN + 2, -1, 0, 1, 11, THREADS, I64_MAX - 3, I64_MAX)
@@ -163,6 +172,8 @@ def test_of_a_conjunction_what_cannot_be_split_stays():
         pytest.param("%c = icmp slt i64 %i, %a", "store i8 0, ptr %out", id="store before the guard"),
         pytest.param("%c = icmp slt i64 %m, %a", "%m = mul nsw i64 %i, %i", id="not consecutive"),
         pytest.param("%c = icmp ne i64 %i, %a", "", id="not one run"),
+        pytest.param("%c = icmp slt i32 %m, 9", "%m = trunc i64 %i to i32", id="bits may be lost"),
+        pytest.param("%c = icmp slt i32 %m, 9", "%m = trunc nuw i64 %i to i32", id="may be below zero"),
         pytest.param("%c = call i1 @weft.any(i1 %m)", "%m = icmp slt i64 %i, %a", id="horizontal"),
         pytest.param("%c = icmp slt i64 %m, %a", "%m = udiv i64 %i, %b", id="may trap"),
     ],

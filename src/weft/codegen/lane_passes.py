@@ -36,6 +36,7 @@ from weft.transform.loops.divergent_loops import BranchDivergence, make_loops_un
 from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
+from weft.transform.loops.uniform_exits import split_uniform_exits
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.flushed_counts import flush_counts
@@ -251,6 +252,13 @@ def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
     return True
 
 
+def _split_exits(unit: LaneUnit) -> bool:
+    if not split_uniform_exits(unit.function, unit.divergence):
+        return False
+    unit.forget()
+    return True
+
+
 def _make_loops_uniform(unit: LaneUnit) -> bool:
     before, summary = unit.divergence, unit.summary
     branching: BranchDivergence = before
@@ -431,6 +439,15 @@ def _by_policy(name: PolicyName) -> Pass[LaneUnit]:
 BY_POLICY = tuple(_by_policy(name) for name in PolicyName if name is not PolicyName.OFF)
 """Scalar replacement by one policy, whatever it costs: to be run by hand."""
 
+UNIFORM_EXITS: Pass[LaneUnit] = Pass(
+    "uniform exits",
+    "what all lanes share of a condition to leave a loop has a branch of its own",
+    _split_exits,
+    requires=(VECTORIZABLE, UNMASKED, LOOP_CLOSED),
+    provides=(VECTORIZABLE, UNMASKED, LOOP_CLOSED),
+    optional=True,
+    applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
+)
 DIVERGENT_LOOPS: Pass[LaneUnit] = Pass(
     "divergent loops",
     "threads that enter a loop together leave it together",
@@ -496,6 +513,7 @@ LINEAR_LANES = (
     FRONT_VERSIONS,
     FULL_GROUPS,
     SCALAR_REPLACEMENT,
+    UNIFORM_EXITS,
     DIVERGENT_LOOPS,
     BOSCC,
     LINEARIZATION,

@@ -157,13 +157,14 @@ def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, i
 
 
 def is_inverse_root(quotient: Instruction) -> bool:
-    """Whether a quotient is one by a root of 32 bits, in fast arithmetic: LLVM estimates and improves that."""
-    if quotient.op != "fdiv" or quotient.type != F32 or "fast" not in quotient.flags:
+    """Whether a quotient is one by a root of 32 bits, and may be a product: LLVM estimates and improves the inverse.
+
+    What the root allows does not matter to it.
+    """
+    if quotient.op != "fdiv" or quotient.type != F32 or not {"arcp", "fast"} & set(quotient.flags):
         return False
     root = quotient.operands[1]
-    if not isinstance(root, Instruction) or not (root.callee_name or "").startswith("llvm.sqrt."):
-        return False
-    return "fast" in root.flags
+    return isinstance(root, Instruction) and (root.callee_name or "").startswith("llvm.sqrt.")
 
 
 def is_only_inverted(root: Instruction) -> bool:

@@ -40,6 +40,8 @@ KEPT = "weft.loop.kept"
 APART = "weft.loop.apart"
 """What is stored in it is apart from all else that is accessed in it by way of other parameters of the function."""
 
+_OF_UNROLLING = "llvm.loop.unroll."
+
 _UNROLL = "llvm.loop.unroll.count"
 
 _UNROLL_NEVER = "llvm.loop.unroll.disable"
@@ -111,13 +113,38 @@ def mark_unrolled(back_edge: Instruction, times: int) -> None:
     _add(back_edge, MDTuple([MDString(_UNROLL), MDValue(ConstInt(I32, times))]))
 
 
+def mark_never_unrolled(back_edge: Instruction) -> None:
+    """Ask LLVM not to unroll the loop with this back edge."""
+    _add(back_edge, MDTuple([MDString(_UNROLL_NEVER)]))
+
+
+def is_never_unrolled(back_edge: Instruction) -> bool:
+    """Whether the loop with this back edge is not to be unrolled."""
+    wish = unrolling(back_edge)
+    return wish is not None and any(
+        isinstance(p, MDTuple) and p.items[:1] == [MDString(_UNROLL_NEVER)] for p in wish.items
+    )
+
+
 def unrolling(back_edge: Instruction) -> MDTuple | None:
-    """What is noted of the loop with this back edge if LLVM is asked to unroll it; None if it is not."""
+    """What is noted of unrolling the loop with this back edge, and nothing else; None if nothing is.
+
+    LLVM may be asked to unroll it, so or so many times or as it likes, or not to.
+    """
     known = back_edge.metadata.get("llvm.loop")
     if not isinstance(known, MDTuple):
         return None
-    properties = [p for p in known.items[1:] if isinstance(p, MDTuple)]
-    return known if any(p.items[:1] == [MDString(_UNROLL)] for p in properties) else None
+    wishes = [p for p in known.items[1:] if isinstance(p, MDTuple) and _is_of_unrolling(p)]
+    if not wishes:
+        return None
+    node = MDTuple([None, *wishes], distinct=True)
+    node.items[0] = node
+    return node
+
+
+def _is_of_unrolling(noted: MDTuple) -> bool:
+    name = noted.items[0] if noted.items else None
+    return isinstance(name, MDString) and name.text.startswith(_OF_UNROLLING)
 
 
 def unmark(back_edge: Instruction) -> None:

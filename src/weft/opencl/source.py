@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
+from weft.fast_math import FLAGS
 from weft.frontend.device.definitions import check_inlined
 from weft.frontend.device.flatten import flatten
 from weft.frontend.device.kept_calls import keep_calls
@@ -155,8 +156,8 @@ def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSour
     options, file
         How it was compiled, and what messages call the source.
     """
-    relaxed = options.fastmath is True or (options.fastmath and "afn" in options.fastmath)
-    linked = link(text, LinkOptions(relaxed_math=bool(relaxed)), _store())
+    flags = FLAGS if options.fastmath is True else options.fastmath or ()
+    linked = link(text, LinkOptions(relaxed_math="afn" in flags), _store(), flags)
     inlined = optimize(keep_calls(flatten(linked)), INLINED, TargetSpec.chosen().machine)
     module = read_module(inlined, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]

@@ -55,6 +55,7 @@ from weft.passes.scalar import (
     ROWS_IN_TURN,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
+    WIDE_ADDRESSES,
     WIDE_MASKS,
     settle_invariants,
 )
@@ -285,6 +286,7 @@ FOREIGN_LOOPS = PassList(
         FILLS,
         COUNTS_AHEAD,
         COUNTER_BANKS,
+        WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
         ROLLED_LOOPS,
@@ -309,6 +311,7 @@ FOREIGN_FUNCTIONS = PassList(
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,
+        WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
         ROLLED_LOOPS,

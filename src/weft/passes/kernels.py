@@ -57,6 +57,7 @@ from weft.passes.scalar import (
     SHARED_LOADS,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
+    WIDE_ADDRESSES,
     WIDE_COMPARISONS,
     WIDE_MASKS,
 )
@@ -336,6 +337,7 @@ KERNELS = PassList(
         SINGLE_LANE,
         CHOICES,
         COUNTS_AHEAD,
+        WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
         ROLLED_LOOPS,

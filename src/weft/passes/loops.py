@@ -57,6 +57,7 @@ from weft.passes.scalar import (
     SHARED_LOADS,
     SHORT_CONVERSIONS,
     SINGLE_LANE,
+    WIDE_ADDRESSES,
     WIDE_MASKS,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
@@ -381,6 +382,7 @@ LOOPS = PassList(
         FILLS,
         COUNTS_AHEAD,
         COUNTER_BANKS,
+        WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
         ROLLED_LOOPS,

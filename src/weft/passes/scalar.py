@@ -32,6 +32,7 @@ from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
+from weft.transform.numbers.wide_addresses import widen_addresses
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.stack_addresses import sink_stack_addresses
@@ -153,6 +154,10 @@ def _share_loads(unit: RemarkedUnit) -> bool:
 def _widen_masks(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
+
+
+def _widen_addresses(unit: ScalarUnit) -> bool:
+    return sum(map(widen_addresses, unit.module.definitions())) > 0
 
 
 def _keep_rolled(unit: ScalarUnit) -> bool:
@@ -316,6 +321,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
+    "wide addresses",
+    "places in rows that the source keeps as int are indices of 64 bits, and rows have addresses of their own",
+    _widen_addresses,
     Meaning.SCALAR,
     optional=True,
 )

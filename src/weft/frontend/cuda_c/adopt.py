@@ -44,6 +44,7 @@ from weft.ir.locations import span_of
 from weft.ir.reader import read_module
 from weft.ir.types import I32, I64, PTR
 from weft.ir.work_item_names import Dialect, Meaning, meaning_of
+from weft.machine.vecmath import math_function
 
 SMALL_GROUPS = SMALL_GRID // 1024
 """Blocks along a dimension of launches that are small, whatever their size is."""
@@ -142,6 +143,19 @@ def _adopt_body(function: Function, items: WorkItems, fused: bool, is_kernel: bo
     lower_primitives(function, items, WARP)
     adopt_printf(function)
     settle_contraction(function, fused)
+    _free_mathematics(function)
+
+
+def _free_mathematics(function: Function) -> None:
+    """Let functions of mathematics be called by any threads: clang takes all functions of a device for convergent."""
+    for call in (i for i in function.instructions() if i.op == "call"):
+        callee = call.callee
+        if not isinstance(callee, Function) or math_function(callee.name) is None:
+            continue
+        callee.attributes = tuple(a for a in callee.attributes if a != "convergent")
+        own = call.attrs.get("fn_attrs", ())
+        if "convergent" in own:
+            call.attrs["fn_attrs"] = tuple(a for a in own if a != "convergent")
 
 
 def _require_own_memory(function: Function, is_kernel: bool) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from weft.frontend.clang import LLVM_IR, find_clang
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
+from weft.frontend.device.contraction import contraction, float_options
 
 INCLUDE = Path(__file__).parent / "include"
 """CUDA's headers, as far as programs need them."""
@@ -103,7 +104,8 @@ def _command(source: str, options: CudaOptions, file: str) -> list[str]:
         f"--cuda-gpu-arch={options.architecture}",
         f"--cuda-feature=+{_ptx_version(options.architecture)}",
         f"-std={options.standard}",
-        f"-ffp-contract={'on' if options.contract else 'off'}",
+        *float_options(options.fastmath, options.contract),
+        f"-DWEFT_CONTRACT={contraction(options.fastmath, options.contract)}",
         *("-isystem", str(INCLUDE), "-include", "weft/cuda.h"),
         *(("-include", "weft/host.h") if _USES_HOST.search(source) else ()),
         *(("-iquote", str(folder)) if folder is not None else ()),

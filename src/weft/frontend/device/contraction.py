@@ -5,10 +5,42 @@ Postcondition: no ``llvm.fmuladd`` is left, so that each program has one meaning
 
 from __future__ import annotations
 
+from weft.fast_math import FLAGS, FastMath
 from weft.ir import Builder, Function
 from weft.ir.cfg_edit import replace_and_erase
 
 _PREFIX = "llvm.fmuladd."
+
+_OPTIONS = {"afn": "-fapprox-func", "arcp": "-freciprocal-math"}
+"""Options of clang that put flags on the operations of a program. Those of OpenCL C it knows by their own options."""
+
+
+def contraction(fastmath: FastMath, contract: bool = True) -> str:
+    """How ``a * b + c`` is rounded, in clang's words: on, off, or fast, of any sum of a product.
+
+    Where it is fast, these are products and sums that LLVM may reassociate before it fuses them; a call of
+    ``llvm.fmuladd`` is taken as it is.
+    """
+    if not contract:
+        return "off"
+    return "fast" if fastmath is True or "contract" in (fastmath or ()) else "on"
+
+
+def float_options(fastmath: FastMath, contract: bool = True) -> list[str]:
+    """Options of clang for what a program says of its float operations.
+
+    Parameters
+    ----------
+    fastmath
+        The flags that operations are to carry.
+    contract
+        Whether ``a * b + c`` may be rounded once at all.
+    """
+    flags = FLAGS if fastmath is True else fastmath or ()
+    chosen = contraction(fastmath, contract)
+    # What a pragma of the source says goes first.
+    fused = "fast-honor-pragmas" if chosen == "fast" else chosen
+    return [f"-ffp-contract={fused}", *(_OPTIONS[flag] for flag in flags if flag in _OPTIONS)]
 
 
 def settle_contraction(kernel: Function, fused: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from weft.frontend.clang import LLVM_IR, bare_clang
 from weft.frontend.device.clang import ClangOutput, note_source, refused, run_clang, without_folders
+from weft.frontend.device.contraction import float_options
 from weft.frontend.opencl.features import EXTENSIONS, FEATURES
 from weft.frontend.opencl.library import BASE_HEADER
 from weft.frontend.opencl.options import BuildOptions
@@ -58,6 +59,7 @@ def compile_source(
     note_source(file, source)
     lenient = () if "-Werror" in options.clang else LENIENT
     command = [*bare_clang(), *language_options(options), *OUTPUT, *lenient, *options.clang]
+    command += float_options(options.fastmath)
     done = run_clang(command, source, file, headers)
     if done.returncode:
         raise refused(done.stderr, file)

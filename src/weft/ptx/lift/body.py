@@ -85,6 +85,10 @@ class Body:
     element_bytes: dict[str, int] = field(default_factory=dict)
     functions: dict[str, tuple[syntax.Function, Function]] = field(default_factory=dict)
     numbered: bool = False
+    flushed: frozenset[str] = frozenset()
+    """Registers that hold no subnormal number (`weft.ptx.lift.flushing`)."""
+    normal: set[Value] = field(default_factory=set)
+    """What was read from them."""
     condition: Value | None = None
     """While an instruction is lifted that computes under a predicate: writes keep the old value where it is false."""
 
@@ -155,7 +159,10 @@ class Body:
             address = self.builder.gep(int_type(bits), slot.address, (ConstInt(I64, offset),))
             return self.builder.load(wanted, address)
         if slot.bits <= bits or slot.bits == 1:
-            return self.builder.load(wanted, slot.address)
+            value = self.builder.load(wanted, slot.address)
+            if operand.name in self.flushed and isinstance(wanted, FloatType) and wanted.kind == "float":
+                self.normal.add(value)
+            return value
         whole = self.builder.load(int_type(slot.bits), slot.address)
         return self.cast_bits(self.builder.cast("trunc", whole, int_type(bits)), wanted)
 

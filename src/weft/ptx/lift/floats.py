@@ -32,6 +32,8 @@ _LEAST_NORMAL = {"half": 2.0**-14, "bfloat": 2.0**-126, "float": 2.0**-126, "dou
 
 def flushed(body: Body, value: Value) -> Value:
     """`value`, or 0 of its sign where it is subnormal."""
+    if value in body.normal:
+        return value
     element = value.type.scalar
     assert isinstance(element, FloatType)
     least = float_constant(_LEAST_NORMAL[element.kind], value.type)

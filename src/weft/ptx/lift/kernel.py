@@ -20,11 +20,13 @@ from weft.ptx import syntax
 from weft.ptx.lift.body import Body, Slot
 from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
+from weft.ptx.lift.flushing import flushed_registers
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.memory import space_in
 from weft.ptx.lift.operations import is_selected, operation_of
 from weft.ptx.lift.types import bits_of, ir_type
+from weft.ptx.lift.unrolling import keep_rolled
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
 from weft.ptx.lift.warps import has_numbered_barriers
 from weft.ptx.scopes import without_scopes
@@ -173,6 +175,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     _declare_parameters(body)
     body.registers[CARRY] = Slot(body.builder.alloca(I1, name=CARRY), 1)
     statements = body.source.body or []
+    body.flushed = flushed_registers(body.source)
     for statement in statements:
         if isinstance(statement, syntax.Label):
             body.labels[statement.name] = body.block(statement.name)
@@ -193,6 +196,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     if live:
         end(body)
     _drop_unreached(body.function)
+    keep_rolled(body)
 
 
 def _lift_instruction(body: Body, i: syntax.Instruction) -> bool:

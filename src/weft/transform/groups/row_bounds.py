@@ -2,14 +2,15 @@
 
 `RowBounds` collects conditions that all have to hold and builds the function that computes which run of threads they
 leave. Nothing is concluded that machine arithmetic does not bear out: positions in a grid are below 2^41, sums with
-them must not wrap, and differences of bounds saturate, which leaves the comparison with a position as it is.
+them must not wrap, nor lose bits where they are made 32-bit numbers, and differences of bounds saturate, which leaves
+the comparison with a position as it is.
 """
 
 from __future__ import annotations
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.ir import Argument, Constant, ConstInt, Function, Instruction, Module, Value
-from weft.ir.types import I64
+from weft.ir.types import I32, I64
 from weft.transform.groups.row_values import RowValues, limits_of
 
 _SIGNED = {"ult": "slt", "ule": "sle", "ugt": "sgt", "uge": "sge"}
@@ -47,7 +48,7 @@ class RowBounds:
         if (
             not isinstance(condition, Instruction)
             or condition.op != "icmp"
-            or condition.operands[0].type != I64
+            or condition.operands[0].type not in (I32, I64)
         ):
             return False
         predicate: str = condition.predicate
@@ -73,7 +74,12 @@ class RowBounds:
         """The uniform numbers that are added to the position to make `value`; None if that is not all, or may wrap."""
         offsets: list[Value] = []
         while value is not self._position:
-            if not isinstance(value, Instruction) or value.op != "add" or "nsw" not in value.flags:
+            if not isinstance(value, Instruction) or "nsw" not in value.flags:
+                return None
+            if value.op == "trunc":
+                value = value.operands[0]
+                continue
+            if value.op != "add":
                 return None
             uniform = [v for v in value.operands if self._values.is_uniform(v)]
             if len(uniform) != 1:
@@ -85,10 +91,19 @@ class RowBounds:
             return None
         return offsets
 
+    def _copy(self, value: Value) -> Value:
+        """A uniform value as a 64-bit number, for what has lost nothing of the position."""
+        copy = self._values.copy(value)
+        if copy.type == I64:
+            return copy
+        if isinstance(copy, ConstInt):
+            return ConstInt(I64, copy.signed)
+        return self._values.builder.cast("sext", copy, I64)
+
     def _signed(self, predicate: str, left: Value, right: Value, same_sign: bool) -> str:
         """The signed predicate that says the same of the two; `predicate` itself where there is none."""
         least, bound = limits_of(left), limits_of(right)
-        if predicate == "ne" and right == ConstInt(I64, 0) and least is not None and least.lo >= 0:
+        if predicate == "ne" and _is_zero(right) and least is not None and least.lo >= 0:
             return "sgt"
         if same_sign or (least is not None and least.lo >= 0 and bound is not None and bound.lo >= 0):
             return _SIGNED.get(predicate, predicate)
@@ -103,11 +118,11 @@ class RowBounds:
     def _require_order(self, predicate: str, offsets: list[Value], bound: Value) -> None:
         """Require that the position plus `offsets` compares so with `bound`."""
         builder = self._values.builder
-        least: Value = self._values.copy(bound)
+        least: Value = self._copy(bound)
         if offsets:
-            total = self._values.copy(offsets[0])
-            for offset in offsets[1:]:
-                total = builder.binary("add", total, self._values.copy(offset))
+            total, *others = map(self._copy, offsets)
+            for offset in others:
+                total = builder.binary("add", total, offset)
             least = self._values.call("llvm.ssub.sat.i64", least, total)
         if not isinstance(least, ConstInt):
             # The bound may be poison where no thread asks, being beyond another one.
@@ -122,3 +137,7 @@ class RowBounds:
             self._last = self._values.call(
                 "llvm.smin.i64", self._last, least if predicate == "slt" else above
             )
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, ConstInt) and value.value == 0

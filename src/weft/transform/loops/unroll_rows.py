@@ -8,30 +8,35 @@
                                                       head:    br exit
 
 Precondition: canonical form, loop-closed, without predicates, shadows and guards. Postcondition: valid, with no loop
-left along a short row (`weft.analysis.loops.row_loops`); what has become constant is to be folded. Preserves the
-program under FR.
+left along a short row (`weft.analysis.loops.row_loops`) but those that the source does not let be unrolled; what has
+become constant is to be folded. Preserves the program under FR.
 """
 
 from __future__ import annotations
 
 from weft.analysis.loops.counted_loops import CountedLoop
-from weft.analysis.loops.row_loops import row_loops
+from weft.analysis.loops.row_loops import RowLoop, row_loops
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
+from weft.ir.loop_metadata import is_never_unrolled
 
 
 def unroll_rows(function: Function) -> list[Instruction]:
     """Write out the loops along short rows; what asked each of them for its end."""
     done: list[Instruction] = []
     while (
-        found := next((row for row in row_loops(function, cfg_of(function)) if row.is_short), None)
+        found := next((row for row in row_loops(function, cfg_of(function)) if _is_to_go(row)), None)
     ) is not None:
         assert found.iterations is not None
         done.append(found.counted.exiting.terminator)
         unroll(function, found.counted, found.iterations)
     return done
+
+
+def _is_to_go(row: RowLoop) -> bool:
+    return row.is_short and not is_never_unrolled(row.counted.latch.terminator)
 
 
 def unroll(function: Function, loop: CountedLoop, iterations: int) -> None:

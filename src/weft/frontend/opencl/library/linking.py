@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from weft.frontend.opencl.library.definitions import Definition, plain_types
 from weft.frontend.opencl.library.elementwise import scalar_form, vector_function
@@ -14,9 +15,19 @@ from weft.frontend.opencl.library.sources import Library, LinkOptions, TextStore
 
 _DECLARED = re.compile(r"^declare [^@\n]*@([\w.$]+)\(.*\n", re.M)
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.$]+)\(", re.M)
+_FORWARDING = re.compile(r"define [^\n]*\{\n(?:[\w.]+:[^\n]*\n)?  %[^\n]* call [^\n]*\n  ret [^\n]*\n\}\s*")
+_OF_OPERATIONS = ("afn", "arcp", "contract", "reassoc")
+"""Flags that speak of operations, not of the numbers that there are."""
+
+_FLOAT_CALL = re.compile(r" call (?=(?:noundef )?(?:half|float|double) @)")
 
 
-def link(text: str, options: LinkOptions | None = None, store: TextStore | None = None) -> str:
+def link(
+    text: str,
+    options: LinkOptions | None = None,
+    store: TextStore | None = None,
+    flags: Sequence[str] = (),
+) -> str:
     """Return a program with the builtins that it calls.
 
     Each is an internal function that is always inlined. What stays declared is what the program declares and no
@@ -31,6 +42,9 @@ def link(text: str, options: LinkOptions | None = None, store: TextStore | None 
         How it was built.
     store
         Where compiled sources of the library are kept.
+    flags
+        Fast-math flags of the program. Builtins that do nothing but call a function of LLVM's or C's have those of
+        them that do not say which numbers there are.
 
     Raises
     ------
@@ -48,7 +62,16 @@ def link(text: str, options: LinkOptions | None = None, store: TextStore | None 
     if not linker.defined and not linker.texts:
         return text
     kept = _DECLARED.sub(lambda found: "" if found[1] in linker.defined else found[0], text)
-    return "\n".join((kept, *linker.texts))
+    return "\n".join((kept, *(_with_flags(each, flags) for each in linker.texts)))
+
+
+def _with_flags(definition: str, flags: Sequence[str]) -> str:
+    """The text of a builtin with the program's flags, where all it does is to call another function of floats."""
+    # Builtins call each other with what may be infinite or no number although the program has no such numbers.
+    kept = [flag for flag in flags if flag in _OF_OPERATIONS]
+    if not kept or _FORWARDING.fullmatch(definition) is None:
+        return definition
+    return _FLOAT_CALL.sub(f" call {' '.join(kept)} ", definition, count=1)
 
 
 @functools.lru_cache(maxsize=8)

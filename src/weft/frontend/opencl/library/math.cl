@@ -74,6 +74,12 @@ double PURE exp10(double x) { return C_NAME(exp10)(x); }
  * are allowed (3.9, 3.8, 3.01 and 2.93 were seen). */
 #pragma clang fp contract(on)
 
+#ifdef WEFT_RELAXED_MATH
+float BUILTIN C_NAME(log)(float x) __attribute__((const)) EXTERN("logf");
+float PURE log(float x) { return C_NAME(log)(x); }
+float BUILTIN C_NAME(exp10)(float x) __attribute__((const)) EXTERN("exp10f");
+float PURE exp10(float x) { return C_NAME(exp10)(x); }
+#else
 /* x = m 2^e with m between the roots of 1/2 and 2; log(m) is a polynomial of m - 1. */
 float PURE log(float x) {
   const bool small = x < FLT_MIN;
@@ -96,6 +102,8 @@ float PURE log(float x) {
   return x > 0 ? above_0 : below;
 }
 
+#endif
+
 /* 2^n in two factors, so that results below the least normal number are rounded once. */
 static __attribute__((always_inline)) float scaled_float(float x, int n) {
   const int first = n / 2;
@@ -106,6 +114,7 @@ static __attribute__((always_inline)) double scaled_double(double x, int n) {
   return x * as_double((long)(first + 1023) << 52) * as_double((long)(n - first + 1023) << 52);
 }
 
+#ifndef WEFT_RELAXED_MATH
 float PURE exp10(float x) {
   const float y = x > 40.0f ? 40.0f : (x < -48.0f ? -48.0f : x);
   const float k = __builtin_elementwise_rint(y * 3.32192809f);
@@ -119,6 +128,7 @@ float PURE exp10(float x) {
   const float result = scaled_float(1.0f + r * p, (int)k);
   return x != x ? x : result;
 }
+#endif
 half PURE exp10(half x) { return (half)exp10((float)x); }
 
 /* e^r - 1 for the rest of x beyond a multiple k of the logarithm of 2. */

@@ -330,7 +330,7 @@ WEFT_DEVICE double weft_left_of_fma(double a, double b, double c, double r) {
 }
 WEFT_MODES(double, __fma, (double a, double b, double c), __builtin_elementwise_fma(a, b, c), weft_left_of_fma(a, b, c, r))
 WEFT_DEVICE float __frsqrt_rn(float x) { return (float)(1.0 / __builtin_elementwise_sqrt((double)x)); }
-#pragma clang fp contract(on)
+#pragma clang fp contract(WEFT_CONTRACT)
 #undef WEFT_ARITHMETIC
 #undef WEFT_MODES
 #undef WEFT_ROUNDED
