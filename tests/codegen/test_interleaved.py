@@ -3,13 +3,16 @@
 import itertools
 import os
 
+import numpy as np
 import pytest
 
 from codegen.kernels import Launch, agree, guarded, kernel_text, level_for, stored, widened
-from codegen.machine_code import ISAS, WIDTHS
+from codegen.machine_code import ISAS, WIDTHS, compile_kernel
 from codegen.random_structures import random_structure_program
 from codegen.structures import loads, member, mixed, stores
 from codegen.test_forms import lines
+from pairs import pairs
+from weft.machine.targets import AVX2
 
 COMPLEX = loads(2, (0, 1)) + mixed(2) + stores(2, (0, 1), ("%m", "%v0"))
 
@@ -156,3 +159,37 @@ def test_random_accesses_to_structures_mean_the_same_vectorized(part: int) -> No
             agree(program.text, width, isa, program.launches)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}, {isa.name}: {error}\n{program.text}") from None
+
+
+THREE_BYTES = """
+  %at3 = mul i64 %tid, 3
+  %p0 = getelementptr i8, ptr %in, i64 %at3
+  %p1 = getelementptr i8, ptr %p0, i64 1
+  %p2 = getelementptr i8, ptr %p0, i64 2
+  %b0 = load i8, ptr %p0
+  %b1 = load i8, ptr %p1
+  %b2 = load i8, ptr %p2
+  %q0 = getelementptr i8, ptr %out, i64 %at3
+  %q1 = getelementptr i8, ptr %q0, i64 1
+  %q2 = getelementptr i8, ptr %q0, i64 2
+  %sum = add i8 %b0, %b1
+  store i8 %b2, ptr %q0
+  store i8 %sum, ptr %q1
+  store i8 %b0, ptr %q2
+"""
+
+
+@pytest.mark.parametrize(("isa", "width"), pairs(ISAS, (8, 16, 32, 64)))
+def test_three_bytes_of_each_lane_are_its_own(isa, width: int) -> None:
+    text, threads = kernel_text(THREE_BYTES), 128
+    given = np.random.default_rng(1).integers(0, 256, (threads, 3)).astype(np.uint8)
+    got = np.zeros_like(given)
+    compile_kernel(text, width, isa)((given, got, threads, 0), threads)
+    first, second, third = given.T
+    np.testing.assert_array_equal(got, np.stack([third, first + second, first], 1))
+
+
+def test_three_bytes_of_all_lanes_are_one_access_on_avx2() -> None:
+    text = widened(kernel_text(THREE_BYTES), 32, AVX2)
+    assert len(lines(text, "load <96 x i8>")) == len(lines(text, "store <96 x i8>")) == 1
+    assert "<96 x i8>" not in widened(kernel_text(THREE_BYTES), 8, AVX2)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from interp.oracle import FLOATS, Case, Oracle, bits_of, container, samples
+from weft.interp import Memory, Program, run_function
+from weft.ir.reader import read_module
 
 WIDTHS = ("i1", "i5", "i8", "i16", "i24", "i32", "i48", "i64")
 FLOAT_SIZES = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
@@ -124,3 +126,25 @@ def test_subnormal_bfloats_are_numbers_not_zeros() -> None:
     smallest = np.array([1], np.uint16)
     assert floats.binary("fadd", BF16)(smallest, smallest).tolist() == [2]
     assert floats.bfloat_to_float(smallest).tolist() == [2.0**-133]
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "lanes"),
+    [("sse2.cvttps2dq", "float", 4), ("avx.cvtt.ps2dq.256", "float", 8), ("avx.cvtt.pd2dq.256", "double", 4)],
+)
+def test_processors_make_the_least_integer_of_what_does_not_fit(name: str, type: str, lanes: int) -> None:
+    text = f"""
+        declare <{lanes} x i32> @llvm.x86.{name}(<{lanes} x {type}>) memory(none)
+        define void @f(ptr %in, ptr %out) {{
+          %x = load <{lanes} x {type}>, ptr %in, align 4
+          %n = call <{lanes} x i32> @llvm.x86.{name}(<{lanes} x {type}> %x)
+          store <{lanes} x i32> %n, ptr %out, align 4
+          ret void
+        }}"""
+    least = -(1 << 31)
+    numbers = [1.9, -1.9, 3e9, np.nan, -(2.0**31), -3e9, np.inf, -0.5][:lanes]
+    wanted = [1, -1, least, least, least, least, least, 0][:lanes]
+    given, got, memory = np.array(numbers, "f4" if type == "float" else "f8"), np.zeros(8, np.int32), Memory()
+    arguments = [memory.map_array(given), memory.map_array(got)]
+    run_function(Program(read_module(text)), "f", arguments, 1, memory=memory)
+    assert got[:lanes].tolist() == wanted

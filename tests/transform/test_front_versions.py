@@ -104,3 +104,22 @@ def test_few_accesses_have_no_copy() -> None:
 
     picked(*arguments(-0.5, 0.5, 40))
     assert not any(REMARK in str(r) for r in picked.remarks)
+
+
+def between(a, w, b):
+    for i in prange(a.shape[0]):
+        z = a[i] * np.float32(w.size - 2)
+        r = int(z)
+        z = z - np.float32(r)
+        b[i] = w[r] + z * (w[r + 1] - w[r])
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_two_neighbours_have_a_copy(low: float, high: float) -> None:
+    a, w, b = arguments(low, high, 75)
+    w, c = w.ravel(), b.copy()
+    loops = weft.jit(between)
+    loops(a, w, b)
+    between(a, w, c)
+    np.testing.assert_allclose(b, c, rtol=1e-5, atol=1e-6)
+    assert any(REMARK in str(r) for r in loops.remarks)

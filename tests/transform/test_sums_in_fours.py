@@ -74,7 +74,9 @@ def test_four_iterations_have_a_question_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [SUM, SUM.replace("slt i32 %j", "slt i64 %wide")], ids=["32 bits", "64 bits"]
+    "text",
+    [SUM, SUM.replace("slt i32 %j", "slt i64 %wide"), SUM.replace("slt i64 %k", "ult i64 %k")],
+    ids=["32 bits", "64 bits", "no sign"],
 )
 def test_totals_are_the_same(text: str) -> None:
     module, count = made(text)
@@ -121,7 +123,7 @@ def test_loops_that_do_not_run_add_nothing() -> None:
         ("fadd fast double %total, %x", "fmul fast double %total, %x"),
         ("%sum = fadd", "%other = fmul double %total, 2.0\n  %sum = fadd"),  # the total is used on the way
         ("load i32", "load volatile i32"),
-        ("slt i64 %k, %to", "ult i64 %k, %to"),
+        ("slt i64 %k, %to", "sle i64 %k, %to"),
         ("add nsw i64 %k, 1", "add nsw i64 %k, 2"),
         ("%negative = icmp slt i32 %j, 0", "%negative = icmp slt i64 %k, 0"),
     ],

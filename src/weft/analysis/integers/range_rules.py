@@ -17,6 +17,7 @@ from weft.analysis.integers.declared_ranges import declared
 from weft.analysis.integers.grid_positions import position_in_grid
 from weft.analysis.integers.interval_transfer import rule_of, select
 from weft.analysis.integers.intervals import Interval, full, join, meet, refine
+from weft.analysis.integers.multilinear import Sum, between_corners, sum_of_products
 from weft.analysis.integers.stored_numbers import Stored
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Poison, Value
 from weft.ir.opcodes import OPCODES
@@ -146,6 +147,9 @@ class RangeRules:
             return Rule(partial(_without_part, function, factor, type.bits), (*seen, self.seen(whole, block)))
         if op == "sub" and self._is_ordered(operands[0], operands[1], block):
             return Rule(partial(_ordered_difference, function, type.bits), seen)
+        if op in ("add", "sub") and (sum := sum_of_products(instruction)) is not None:
+            numbers = tuple(self.seen(number, block) for number in sum.numbers)
+            return Rule(partial(_sum_of_products, function, sum, type.bits), (*seen, *numbers))
         return Rule(function, seen)
 
     def seen(self, value: Value, block: BasicBlock) -> Operand:
@@ -246,6 +250,18 @@ def _ordered_difference(
     """What is taken from a number that is not less leaves a natural number, if that fits."""
     found, most = difference(greater, less), greater.hi - less.lo
     return meet(found, Interval(0, most)) or found if 0 <= most < 1 << (bits - 1) else found
+
+
+def _sum_of_products(
+    operation: Callable[..., Interval | None],
+    sum: Sum,
+    bits: int,
+    a: Interval,
+    b: Interval,
+    *numbers: Interval,
+) -> Interval | None:
+    found = operation(a, b)
+    return meet(found, between_corners(sum, bits, *numbers)) or found
 
 
 def _plain(value: Value) -> Plain:

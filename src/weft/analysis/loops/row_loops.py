@@ -7,8 +7,9 @@ Where it is a parameter of the function, a launch knows it: `RowLoop.numbers` sa
 specialized for.
 
 Where threads look up which row is theirs, rows are gathered in any case, and longer ones are better run through by a
-thread by itself. A row of which several elements are read, or stored, one by one is one of its array's extent: where
-that is known and small, its place takes no multiplication, and its elements are accessed together.
+thread by itself; so are rows of indices, at which something else is looked up. A row of which several elements are
+read, or stored, one by one is one of its array's extent: where that is known and small, its place takes no
+multiplication, and its elements are accessed together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop, known_iterations
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.memory.alias import locate
@@ -28,7 +31,8 @@ from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import kind_of
 
 LONGEST, LONGEST_FOUND, LONGEST_OF_MATRIX = 16, 4, 4
-"""Elements of a short row, of one that is looked up, and of one of a matrix whose elements are accessed one by one.
+"""Elements of a short row, of one that is looked up or says what is, and of one of a matrix whose elements are accessed
+one by one.
 
 Of matrices both extents are known. Measured were inverses of 3 x 3 doubles and rotations by quaternions; code for
 larger ones grows with the product of the extents.
@@ -88,7 +92,7 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
             continue
         row = _row_loop(function, counted, leaves)
         if row is not None:
-            yield row
+            yield replace(row, longest=min(row.longest, LONGEST_FOUND)) if looks_up(loop, view) else row
 
 
 def straight_rows(function: Function, view: CFGView) -> dict[int, int]:

@@ -23,6 +23,9 @@ from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.constants import FALSE, Constant
 from weft.ir.types import I1, I8, I64, Type, VectorType, int_type
 
+_LEAST_BYTES = 16
+"""Structures of three bytes for which LLVM has such code (`X86InterleavedAccess`)."""
+
 
 class _Layout:
     """Where the units of a group lie in memory."""
@@ -75,6 +78,18 @@ class _Layout:
         """Whether structures are a power of two of units and each member is one: they are transposed by steps."""
         alone = all(m.size == self.unit for m in self.group.members)
         return alone and is_power_of_two(self.units) and self.group.stride > 0
+
+    @property
+    def is_known_to_llvm(self) -> bool:
+        """Whether LLVM has code of its own for one access of all structures, and shuffles that pick members of that."""
+        isa = self._w.isa
+        bytes_of_three = (
+            self.unit == 1 and self.units == 3 and isa.arch == "x86_64" and isa.vector_bits == 256
+        )
+        group = self.group
+        whole = all(self.covered) and all(m.size == 1 for m in group.members) and self._w.mask is None
+        in_order = group.stride > 0 and not group.in_memory_order
+        return bytes_of_three and whole and in_order and self.lanes >= _LEAST_BYTES
 
     def unit_of(self, member: Member) -> int:
         """The first unit of a lane's stride that a member accesses."""
@@ -149,6 +164,12 @@ def widen_group_load(w: Widening, group: AccessGroup) -> None:
             for member in group.members:
                 parts[member].append(registers[layout.unit_of(member)])
             continue
+        if layout.is_known_to_llvm:
+            (whole,) = registers
+            for member in group.members:
+                picked = _picked(layout, member)
+                parts[member].append(w.builder.shuffle(whole, Poison(whole.type), picked))
+            continue
         if layout.is_square:
             registers = _in_place(w, registers, places)
             apart = taken_apart(w.builder, registers, [layout.unit_of(m) for m in group.members], w.isa)
@@ -183,6 +204,13 @@ def _load_part(w: Widening, layout: _Layout, start: int) -> tuple[list[Value], l
     units, lanes = layout.units, layout.lanes
     count = units * lanes
     places = list(range(count))
+    if layout.is_known_to_llvm:
+        address, align = layout.part_address(start)
+        whole = w.builder.load(
+            VectorType(layout.type, count), address, align=align, name=layout.group.leader.name
+        )
+        whole.loc = layout.group.leader.loc
+        return [whole], places
     # Without a mask the last register must not go beyond what is accessed.
     end = (lanes - 1) * units + layout.span if w.mask is None else count
     masks = None if w.mask is None else layout.masks(start)
@@ -278,9 +306,10 @@ def _picked_registers(w: Widening, layout: _Layout) -> Callable[[int], list[Valu
             found_at.get((layout.lane_at(start + i // layout.units), i % layout.units), -1)
             for i in range(layout.lanes * layout.units)
         ]
+        each = len(picked) if layout.is_known_to_llvm else layout.lanes
         return [
-            w.builder.shuffle(everything, Poison(everything.type), picked[k : k + layout.lanes])
-            for k in range(0, len(picked), layout.lanes)
+            w.builder.shuffle(everything, Poison(everything.type), picked[k : k + each])
+            for k in range(0, len(picked), each)
         ]
 
     return registers_at

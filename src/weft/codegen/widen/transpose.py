@@ -6,12 +6,16 @@ with the second one rotates them to the left by one, *unzipping*, even elements 
 U units and L lanes, both powers of two, log2 U steps to one side do what log2 L steps to the other do; what costs less
 is taken. A step has as many shuffles as there are registers, less those that nobody needs. Shuffles of more than two
 registers would cost LLVM an instruction for each of them, and compile time that grows with their square.
+
+Instructions of AVX and AVX2 zip and unzip the halves of a register by themselves, and others exchange halves
+(`weft.codegen.widen.half_steps`): a whole zip is two of these. There the fewest such steps are looked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from weft.codegen.widen.half_steps import Step, order_of, steps_apart, steps_together
 from weft.costs.instructions import unzip_cost, zip_cost
 from weft.ir import Builder, Poison, Value
 from weft.ir.types import FloatType, IntType, VectorType
@@ -41,6 +45,10 @@ def taken_apart(
     """
     network = _Network(builder, registers)
     units, lanes = _log2(len(registers)), _log2(network.lanes)
+    # Of two narrow units LLVM makes packs.
+    steps = units > 1 or network.bits >= 32
+    if steps and network.has_halves(isa) and (found := steps_apart(units, lanes, network.bits)) is not None:
+        return {unit: network.behind(found.steps, found.place_of(unit)) for unit in wanted}
     zips = lanes * zip_cost(isa) < units * unzip_cost(network.bits, isa)
     return {unit: network.at(lanes if zips else -units, unit) for unit in wanted}
 
@@ -49,6 +57,8 @@ def put_together(builder: Builder, units: Sequence[Value], isa: Isa) -> list[Val
     """The registers of structures, from vectors of each unit; `taken_apart` backwards."""
     network = _Network(builder, units)
     count, lanes = _log2(len(units)), _log2(network.lanes)
+    if network.has_halves(isa) and (found := steps_together(count, lanes, network.bits)) is not None:
+        return [network.behind(found.steps, found.place_of(k)) for k in range(len(units))]
     zips = count * zip_cost(isa) <= lanes * unzip_cost(network.bits, isa)
     return [network.at(count if zips else -lanes, k) for k in range(len(units))]
 
@@ -64,6 +74,25 @@ class _Network:
         self._builder = builder
         self._count = len(registers)
         self._known = {(0, k): register for k, register in enumerate(registers)}
+        self._behind: dict[tuple[int, int], Value] = {}
+
+    def has_halves(self, isa: Isa) -> bool:
+        """Whether the registers are such as AVX has, which are zipped half by half."""
+        return isa.arch == "x86_64" and isa.vector_bits == 256 == self.lanes * self.bits
+
+    def behind(self, steps: tuple[Step, ...], k: int) -> Value:
+        """Register `k` after steps of halves."""
+        if not steps:
+            return self.at(0, k)
+        key = len(steps), k
+        if key not in self._behind:
+            *before, (kind, bit) = steps
+            other = 1 << bit
+            a, b = (self.behind(tuple(before), k & ~other | part) for part in (0, other))
+            order = order_of(kind, self.lanes, int(bool(k & other)))
+            nothing = isinstance(a, Poison) and isinstance(b, Poison)
+            self._behind[key] = a if nothing else self._builder.shuffle(a, b, order)
+        return self._behind[key]
 
     def at(self, steps: int, k: int) -> Value:
         """Register `k` after so many steps."""

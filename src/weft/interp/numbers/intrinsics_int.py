@@ -216,7 +216,21 @@ def _float_to_int_saturating(is_signed: bool) -> Decode:
     return decode
 
 
+def _truncated_by_x86(decoder: Decoder, i: Instruction) -> Compute:
+    """The truncated values; all that is out of range, and NaN, becomes the least number."""
+    source, target = i.args[0].type.scalar, i.type.scalar
+    assert isinstance(source, FloatType) and isinstance(target, IntType)
+    least = np.uint32(1 << (target.bits - 1))
+
+    def kernel(a: Array) -> Array:
+        found, outside = casts.float_to_int(source, target.bits, True, a)
+        return np.where(outside, least, found)
+
+    return lanewise(decoder, i, kernel)
+
+
 TABLE: dict[str, Decode] = {
+    **dict.fromkeys(("x86.sse2.cvttps2dq", "x86.avx.cvtt.ps2dq", "x86.avx.cvtt.pd2dq"), _truncated_by_x86),
     "smax": _extremum(True, np.maximum),
     "smin": _extremum(True, np.minimum),
     "umax": _extremum(False, np.maximum),

@@ -40,6 +40,9 @@ from weft.transform.numbers.known_numbers import asks_for_sign
 TOTALS = 4
 """Iterations at a time. An addition of floats takes four cycles, or three, of which each may begin two."""
 
+_NO_WRAP = {"slt": "nsw", "ult": "nuw"}
+"""By how a loop compares its counter with its bound, what holds of a counter that stays below it."""
+
 LARGEST = 60
 """Instructions of a loop; more of them hide what an addition takes."""
 
@@ -83,7 +86,7 @@ def _sums_of(loop: CountedLoop) -> _Sums | None:
     """What a loop adds up; None if it does something else."""
     if not (loop.top_tested and is_left_by_itself(loop)) or loop.tests_next or loop.counter.step != 1:
         return None
-    if loop.predicate != "slt" or len(loop.blocks) != 2:
+    if loop.predicate not in _NO_WRAP or len(loop.blocks) != 2:
         return None
     instructions = [i for block in loop.blocks for i in block.instructions]
     if len(instructions) > LARGEST or not all(map(_only_reads, instructions)):
@@ -157,7 +160,7 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
     before.terminator.set_block(before.terminator.blocks.index(header), head)
     builder = Builder(head)
     builder.loc = loop.latch.terminator.loc
-    builder.cond_br(builder.icmp("slt", counter.start, loop.bound), test, rest)
+    builder.cond_br(builder.icmp(loop.predicate, counter.start, loop.bound), test, rest)
     builder.at_end(test)
     _go_on(builder, loop, counter.start, four, rest)
     builder.at_end(four)
@@ -182,7 +185,8 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
         for one, parts in zip(found.sums, totals, strict=True):
             term = _computed(one.term, builder, loop, values)
             parts[n].add_incoming(one.combined(builder, term, parts[n]), added)
-    k.add_incoming(builder.binary("add", k, const_int(TOTALS, counter.type), ("nsw",)), added)
+    flags = (_NO_WRAP[loop.predicate],)
+    k.add_incoming(builder.binary("add", k, const_int(TOTALS, counter.type), flags), added)
     mark_scalar(_go_on(builder, loop, k.incoming_value(added), four, end))
     builder.at_end(end)
     asks = asked is not None
@@ -217,9 +221,9 @@ def _go_on(builder: Builder, loop: CountedLoop, k: Value, four: BasicBlock, end:
 
 def _rounds(builder: Builder, loop: CountedLoop, k: Value) -> list[dict[Value, Value]]:
     """What is known of each of four iterations: its counter."""
-    type = loop.counter.type
+    type, flags = loop.counter.type, (_NO_WRAP[loop.predicate],)
     return [
-        {loop.counter.phi: builder.binary("add", k, const_int(n, type), ("nsw",)) if n else k}
+        {loop.counter.phi: builder.binary("add", k, const_int(n, type), flags) if n else k}
         for n in range(TOTALS)
     ]
 

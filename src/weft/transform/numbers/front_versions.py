@@ -9,7 +9,8 @@ in which neighbours are gathered together (`weft.codegen.widen.gather_pairs`):
           p = a + i + (c ? n : 0); ...         rest:  p = a + i + (c ? n : 0); ...
                                                front: p = a + i; ...
 
-Asked about is what is compared before the function's first branch, and depends on no element that is found so.
+Asked about is what is compared before the function's first branch, and depends on no element that is found so. A
+function has few accesses of the kind, but for neighbours, of which two are enough: ``t[i]`` and ``t[i + 1]``.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: the same, with one return. Preserves the
 program under FR.
@@ -62,6 +63,7 @@ def add_front_version(function: Function, divergence: Divergence) -> bool:
 def _questions(function: Function, divergence: Divergence) -> set[Instruction]:
     """The comparisons with 0 that choose addresses which are not strided; empty where these are few."""
     found: set[Instruction] = set()
+    places: set[tuple[Value, int]] = set()
     accesses = 0
     likely = (i for block in reached_for_good(function) for i in block.instructions)
     for access in (i for i in likely if i.op in ("load", "store")):
@@ -70,8 +72,19 @@ def _questions(function: Function, divergence: Divergence) -> set[Instruction]:
         own = {q for value in computing(access.pointer, divergence) if (q := _question(value)) is not None}
         own = {q for q in own if not divergence.shape(q.operands[0]).is_strided}
         accesses += bool(own)
+        places |= {_place(q.operands[0]) for q in own}
         found |= own
-    return found if accesses >= LEAST_ACCESSES else set()
+    has_neighbours = any((number, distance + 1) in places for number, distance in places)
+    return found if accesses >= LEAST_ACCESSES or has_neighbours else set()
+
+
+def _place(index: Value) -> tuple[Value, int]:
+    """A number, and how far an index is from it."""
+    distance = 0
+    while isinstance(index, Instruction) and index.op == "add" and isinstance(index.operands[1], ConstInt):
+        distance += index.operands[1].signed
+        index = index.operands[0]
+    return index, distance
 
 
 def _question(value: Value) -> Instruction | None:
