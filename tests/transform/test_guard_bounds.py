@@ -55,6 +55,7 @@ FORMS = {
     "from up to": {"test": "sle i8 %i, %b", "start": "%a", "flags": "nsw"},
     "no sign": {"test": "ult i8 %i, %b", "start": "0", "flags": "nuw"},
     "from without": {"test": "ult i8 %i, %b", "start": "%a", "flags": "nuw"},
+    "same sign": {"test": "samesign ult i8 %i, %b", "start": "%a", "flags": "nuw nsw"},
     "less": {"test": "slt i8 %i, %less", "start": "-3", "flags": "nsw"},
     "not beyond": {"test": "sge i8 %i, %b", "start": "1", "flags": "nsw", "first": "done", "second": "body"},
 }
@@ -123,7 +124,7 @@ def ran(module: Module, cases: np.ndarray) -> tuple[np.ndarray, set[int]]:
     noted = Noted()
     arguments = [cases[:, k].copy() for k in range(4)]
     result = run_function(
-        module, "f", arguments, len(cases), memory=Memory(), faults=noted, step_limit=10**5
+        module, "f", arguments, len(cases), memory=Memory(), faults=noted, step_limit=10**6
     ).value
     assert isinstance(result, Lanes)
     return np.ravel(result.data), noted.lanes

@@ -55,19 +55,15 @@ class Limits:
         self.type = loop.counter.type
         self.ranges = Ranges(function, view, block_index(view.cfg))
         self.differences = Differences(self.ranges)
-        self.is_signed = loop.predicate.startswith("s")
-        self.is_inclusive = loop.predicate.endswith("e")
+        self.predicate = self._predicate()
+        self.is_signed = self.predicate.startswith("s")
+        self.is_inclusive = self.predicate.endswith("e")
         self._inside = set(loop.blocks)
         self._around = list(_tests_around(view, loop))
         everything = full(self.type.bits)
         self.all = everything if self.is_signed else Interval(0, (1 << self.type.bits) - 1)
-        last = self.all.hi if self.is_inclusive else self.all.hi - 1
-        first = self.number(loop.counter.start)
-        if first is None and self.is_signed:
-            known = self.ranges.at(loop.counter.start, self.before)
-            first = None if known is None else known.lo
+        self.counters = self._counters()
         self.certain = CertainValues(view, self.ranges, self.before, self._least())
-        self.counters = Interval(self.all.lo if first is None else first, last)
 
     @property
     def first(self) -> Limit:
@@ -89,6 +85,28 @@ class Limits:
         if not isinstance(value, ConstInt):
             return None
         return value.signed if self.is_signed else value.value
+
+    def _predicate(self) -> str:
+        """The predicate of the loop's test, with a sign where that says the same."""
+        loop, predicate = self.loop, self.loop.predicate
+        test = loop.header.terminator.operands[0]
+        signed = isinstance(test, Instruction) and "samesign" in test.flags
+        if predicate == "ult" and not signed:
+            signed = all(map(self._is_natural, (loop.counter.start, loop.bound)))
+        return f"s{predicate[1:]}" if signed else predicate
+
+    def _counters(self) -> Interval:
+        """What the counter may be in iterations."""
+        first, last = self._range(self.loop.counter.start).lo, self._range(self.loop.bound).hi
+        return Interval(first, last if self.is_inclusive else last - 1)
+
+    def _range(self, value: Value) -> Interval:
+        """What a value may be before the loop, as the loop counts."""
+        number = self.number(value)
+        if number is not None:
+            return Interval(number, number)
+        known = self.ranges.at(value, self.before)
+        return known if known is not None and (self.is_signed or known.lo >= 0) else self.all
 
     def _least(self) -> dict[Value, int]:
         """What bounds of loops around are at least, by their counters."""
@@ -125,12 +143,14 @@ class Limits:
             return None
         added = value.operands[1 if value.operands[0] is phi else 0]
         stays = ("nsw" if self.is_signed else "nuw") in value.flags
+        if not self.is_before(added):
+            return None
+        known = self._range(added)
+        low, high = self.counters.lo + known.lo, self.counters.hi + known.hi
+        if not stays and (low < self.all.lo or high > self.all.hi):
+            return None
         number = self.number(added)
-        if number is not None:
-            low, high = self.counters.lo + number, self.counters.hi + number
-            stays = stays or (self.all.lo <= low and high <= self.all.hi)
-            return (number, None) if stays else None
-        return (0, added) if stays and self.is_before(added) else None
+        return (0, added) if number is None else (number, None)
 
     def _between(self, predicate: str, left: Value, right: Value) -> list[Limit]:
         """Limits of a counter that, plus a number, is less than another one without a sign."""
@@ -223,9 +243,7 @@ class Limits:
             return True
         if limit.value is None or not limit.more:
             return not self.all.lo <= limit.more <= self.all.hi
-        if not self.is_signed:
-            return True
-        known = self.ranges.at(limit.value, self.before) or self.all
+        known = self._range(limit.value)
         return known.lo + limit.more < self.all.lo or known.hi + limit.more > self.all.hi
 
     def is_at_most(self, one: Limit, other: Limit) -> bool:
@@ -252,5 +270,9 @@ def _tests_around(view: CFGView, loop: CountedLoop) -> Iterator[tuple[Value, Val
     own = loop_forest(view.cfg).headed_by[view.index[loop.header]]
     for outer in own.ancestors() if own is not None else ():
         counted = counted_exit(view, outer) if outer is not own else ""
-        if not isinstance(counted, str) and not counted.tests_next and counted.predicate in ("slt", "sle"):
-            yield counted.counter.phi, counted.bound, 1 if counted.predicate == "slt" else 0
+        if isinstance(counted, str) or counted.tests_next:
+            continue
+        test, kind = counted.header.terminator.operands[0], counted.predicate
+        signed = kind[0] == "s" or (isinstance(test, Instruction) and "samesign" in test.flags)
+        if signed and kind[1:] in ("lt", "le"):
+            yield counted.counter.phi, counted.bound, 1 if kind[1:] == "lt" else 0

@@ -199,7 +199,7 @@ def _bound(function: Function, loop: CountedLoop) -> list[BoundGuard]:
         _ask_before(function, loop, asked, loc)
     builder = Builder(before=_before(loop).terminator)
     builder.loc = loc
-    _rebound(loop, *ends.build(builder))
+    _rebound(limits, *ends.build(builder))
     for guard in guards:
         _take_away(guard)
     remove_unreachable_blocks(function)
@@ -231,7 +231,7 @@ def _conditions(
             value = builder.binary("xor", value, TRUE)
         asked = value if asked is None else builder.binary("and", asked, value)
     if ends.rests_on_entry:
-        runs = builder.icmp(limits.loop.predicate, limits.loop.counter.start, limits.loop.bound)
+        runs = builder.icmp(limits.predicate, limits.loop.counter.start, limits.loop.bound)
         asked = runs if asked is None else builder.binary("and", asked, runs)
     return asked
 
@@ -258,15 +258,16 @@ def _before(loop: CountedLoop) -> BasicBlock:
     return next(block for block in loop.counter.phi.blocks if block is not loop.latch)
 
 
-def _rebound(loop: CountedLoop, low: Value, high: Value) -> None:
+def _rebound(limits: Limits, low: Value, high: Value) -> None:
     """Let a loop run from one number to another one."""
+    loop = limits.loop
     phi, branch = loop.counter.phi, loop.header.terminator
     phi.set_operand(phi.blocks.index(_before(loop)), low)
     if high is loop.bound:
         return
     test = Builder(before=branch)
     test.loc = branch.loc
-    goes_on = test.icmp(loop.predicate, phi, high)
+    goes_on = test.icmp(limits.predicate, phi, high)
     if branch.blocks[0] is loop.exit or branch.blocks[0] not in loop.blocks:
         goes_on = test.binary("xor", goes_on, TRUE)
     branch.set_operand(0, goes_on)
