@@ -221,6 +221,11 @@ def test_loops_that_count_otherwise_agree(form: str) -> None:
         agree(text_of(form, parts), SOME)
 
 
+def test_flags_of_the_old_test_do_not_hold_for_other_bounds() -> None:
+    text = text_of("same sign", ["icmp slt i8 %m, %i"])
+    assert agree(text, np.array([(254, 128, 126, 3)], np.uint8)) == 1
+
+
 def changed(old: str, new: str) -> str:
     text = text_of("below", ["icmp slt i8 %i, %m"])
     assert old in text

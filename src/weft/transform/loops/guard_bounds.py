@@ -263,8 +263,9 @@ def _rebound(limits: Limits, low: Value, high: Value) -> None:
     loop = limits.loop
     phi, branch = loop.counter.phi, loop.header.terminator
     phi.set_operand(phi.blocks.index(_before(loop)), low)
-    if high is loop.bound:
+    if high is loop.bound and low is loop.counter.start:
         return
+    # A new one: what flags of the old one say of where the loop begins may not be so now.
     test = Builder(before=branch)
     test.loc = branch.loc
     goes_on = test.icmp(limits.predicate, phi, high)
