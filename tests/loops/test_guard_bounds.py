@@ -164,6 +164,28 @@ def test_loops_that_do_not_run_stay_so(n: int) -> None:
     agree(weft.jit(stencil), stencil, (1, 1, 1), n)
 
 
+def sorted_around(y, x, n):
+    h, w = y.shape
+    for i in prange(h):
+        for j in range(w):
+            if 0 < i < h - 1 and 0 < j < w - 1:
+                v = np.empty(9, np.int64)
+                for k in range(9):
+                    v[k] = x[i + k // 3 - 1, j + k % 3 - 1]
+                for k in range(5):
+                    for m in range(k + 1, 9):
+                        if v[m] < v[k]:
+                            v[k], v[m] = v[m], v[k]
+                y[i, j] = v[4]
+
+
+def test_what_each_iteration_has_for_itself_stays_in_its_loop() -> None:
+    compiled = weft.jit(sorted_around)
+    for n in (1, 2, 3, 12):
+        agree(compiled, sorted_around, (n, n), n)
+    assert MESSAGE in remarks(compiled)
+
+
 def test_without_leaves_it_out() -> None:
     compiled = weft.jit(without=("guard-bounds",))(lower)
     agree(compiled, lower, (9, 9), 9)

@@ -26,14 +26,13 @@ from weft.graph.loops import loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Constant, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks, split_edge
 from weft.ir.cfg_view import cfg_of
-from weft.ir.effects import is_convergent, is_removable
+from weft.ir.effects import is_convergent, is_removable, is_speculatable
 from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
 from weft.ir.metadata import DebugLoc
 from weft.transform.condition_parts import parts_of
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.counter_limits import Limit, Limits
-from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.limited_counters import Ends, ends_of
 
 
@@ -182,7 +181,7 @@ def _bound(function: Function, loop: CountedLoop) -> list[BoundGuard]:
         for part, holds in parts_of(guard.branch.operands[0], guard.entered):
             if isinstance(part, Constant):
                 guard.left.append((part, holds))
-            elif limits.is_before(part):
+            elif _moved_before(loop, part):
                 guard.asked.append((part, holds))
             elif found := limits.limits_of(part, holds):
                 guard.limits += found
@@ -203,10 +202,27 @@ def _bound(function: Function, loop: CountedLoop) -> list[BoundGuard]:
     for guard in guards:
         _take_away(guard)
     remove_unreachable_blocks(function)
-    if asked is not None:
-        # What the loop around does not change either is asked before that.
-        hoist_invariants(function)
     return told
+
+
+def _moved_before(loop: CountedLoop, value: Value) -> bool:
+    """Whether a condition is known before a loop, where it is computed then."""
+    moved: list[Instruction] = []
+
+    def is_known(value: Value) -> bool:
+        if not isinstance(value, Instruction) or value.block not in loop.blocks or value in moved:
+            return True
+        if value.is_phi or not is_speculatable(value) or not all(map(is_known, value.operands)):
+            return False
+        moved.append(value)
+        return True
+
+    if not is_known(value):
+        return False
+    for each in moved:
+        each.detach()
+        loop.preheader.insert_before(loop.preheader.terminator, each)
+    return True
 
 
 def _at_start(loop: CountedLoop, value: Value) -> Value | None:
