@@ -29,6 +29,7 @@ OPTIONAL_PASSES = {
             "full groups",
             "grid walks",
             "group order",
+            "guard bounds",
             "guessed ranges",
             "inner versions",
             "inverse roots",

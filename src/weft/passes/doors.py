@@ -112,7 +112,7 @@ LEFT_OUT = (
     LeftOut(
         "lanes are threads, or the calls of a function: loops in it are not looked for",
         (KERNELS, FOREIGN_FUNCTIONS),
-        ("auto loops", "butterflies"),
+        ("auto loops", "butterflies", "guard bounds"),
     ),
     LeftOut(
         "`fills` comes first, as there are no loops that have to be seen before",

@@ -23,6 +23,7 @@ from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
+from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.tested_loads import hoist_tested_loads
@@ -74,6 +75,9 @@ def _is_plain(unit: ScalarUnit) -> bool:
         for block in function.blocks
     )
 
+
+_BOUND = "this guard is bounds of the loops around it: they leave out iterations for which it does not hold"
+_ASKED_BEFORE = "this guard is the same in all iterations of a loop: it is asked before it"
 
 INLINED_BODY = '"weft.inlined"'
 """The attribute of bodies that are to stand in their loops."""
@@ -137,6 +141,15 @@ def settle_invariants(function: Function) -> None:
     if hoist_tested_loads(function):
         hoist_invariants(function)
     sink_stack_addresses(function)
+
+
+def _bound_guards(unit: RemarkedUnit) -> bool:
+    found = [g for function in list(unit.module.definitions()) for g in bound_guards(function)]
+    bounds = {guard.span for guard in found if guard.is_bound}
+    for span in dict.fromkeys(guard.span for guard in found):
+        message = _BOUND if span in bounds else _ASKED_BEFORE
+        unit.remarks.add(RemarkKind.TRANSFORM, message, span, pass_name="guard bounds")
+    return bool(found)
 
 
 def _run_single_lane(unit: ScalarUnit) -> bool:
@@ -255,6 +268,13 @@ INVARIANTS: Pass[ScalarUnit] = Pass(
     "what a loop does not change is computed before it, places in stack objects where they are used",
     _settle_invariants,
     requires=(PLAIN,),
+)
+GUARD_BOUNDS: Pass[RemarkedUnit] = Pass(
+    "guard bounds",
+    "guards around all that an iteration does are bounds of loops, as far as they limit counters",
+    _bound_guards,
+    requires=(PLAIN,),
+    optional=True,
 )
 SINGLE_LANE: Pass[ScalarUnit] = Pass(
     "single lane",

@@ -16,8 +16,6 @@ is the same in the row; none that reads memory, which threads may change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from weft.diag.source import SourceSpan
@@ -26,6 +24,7 @@ from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.effects import is_removable
 from weft.ir.locations import span_of
 from weft.ir.types import I1
+from weft.transform.condition_parts import parts_of
 from weft.transform.groups.row_bounds import RowBounds
 from weft.transform.groups.work_items import WorkItems
 
@@ -58,7 +57,7 @@ def split_guards(module: Module, kernel: Function, dimension: int) -> GuardSplit
             break
         if len(branch.blocks) == 2:
             span = span_of(branch)
-            for part, holds in list(_parts(branch.operands[0], entered)):
+            for part, holds in list(parts_of(branch.operands[0], entered)):
                 if bounds.require(part, holds):
                     _settle(part, holds)
                     taken = True
@@ -99,23 +98,6 @@ def _does_nothing(block: BasicBlock) -> bool:
             return False
         block = terminator.blocks[0]
     return False
-
-
-def _parts(condition: Value, holds: bool) -> Iterator[tuple[Value, bool]]:
-    """The conditions that all have to be as given for `condition` to be true, or false."""
-    if isinstance(condition, Instruction):
-        if condition.op == "xor" and condition.operands[1] == TRUE:
-            yield from _parts(condition.operands[0], not holds)
-            return
-        if condition.op == "select" and condition.operands[2 if holds else 1] == (FALSE if holds else TRUE):
-            yield from _parts(condition.operands[0], holds)
-            yield from _parts(condition.operands[1 if holds else 2], holds)
-            return
-        if condition.op == ("and" if holds else "or"):
-            yield from _parts(condition.operands[0], holds)
-            yield from _parts(condition.operands[1], holds)
-            return
-    yield condition, holds
 
 
 def _settle(condition: Value, holds: bool) -> None:
