@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import weft
 from weft import cuda
@@ -13,6 +14,7 @@ from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import domain_named
 from weft.codegen import width as width_module
 from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds, open_choice
+from weft.costs.constants import constants_of
 from weft.costs.one_thread import may_be_alone
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
@@ -630,3 +632,29 @@ def test_a_loop_that_runs_iteration_after_iteration_says_so_and_is_right(monkeyp
     row_sums(starts, values, out)
     assert out.tolist() == [values[a:b].sum() for a, b in pairwise(starts)]
     assert any("iteration after iteration" in r.message for r in row_sums.remarks)
+
+
+def test_where_two_registers_hide_the_chain_the_last_thread_of_four_is_waited_for(monkeypatch) -> None:
+    steps = "\n".join(
+        f"  %a{i} = fadd float %v0, {i}.5\n  %b{i} = fmul float %a{i}, %a{i}\n  store float %b{i}, ptr %at{i}"
+        for i in range(6)
+    )
+    starts = "\n".join(f"  %at{i} = getelementptr float, ptr %out, i64 %tid.x" for i in range(6))
+    short = chain(f"{starts}\n{steps}\n  %next0 = fadd float %v0, 0.125")
+    links = "\n".join(f"  %l{i + 1} = fadd float %l{i}, 0.125" for i in range(20))
+    long = chain(
+        f"{starts}\n{steps}\n  %l0 = fadd float %v0, 0.125\n{links}\n  %next0 = fadd float %l20, 0.125"
+    )
+
+    def grows(text: str) -> bool:
+        found = analyzed(text)
+        wide, narrow = (width_module.WidthModel(found, AVX2).cycles_of_thread(w) for w in (32, 16))
+        without = replace(constants_of(AVX2), longest=1.0)
+        with monkeypatch.context() as patch:
+            patch.setattr("weft.costs.lane_groups.constants_of", lambda isa: without)
+            plain, same = (width_module.WidthModel(found, AVX2).cycles_of_thread(w) for w in (32, 16))
+        assert narrow == same
+        return wide > plain
+
+    assert grows(short)
+    assert not grows(long)

@@ -29,6 +29,10 @@ from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
 
+LOOKS_AHEAD = 64.0
+"""Cycles of a chain of results beside which a processor finds other iterations' work: some 256 instructions, four a
+cycle."""
+
 
 class WidthModel:
     """Estimates for one kernel.
@@ -170,9 +174,22 @@ class WidthModel:
             if waiting > 1.0 and self._has_loaded_length(loop):
                 times *= sum(1 / n for n in range(1, width + 1))
             elif self._is_divergent(loop):
-                times *= waiting
+                times *= waiting if waiting > 1.0 else self._longest(loop, width)
             loop = loop.parent
         return times
+
+    def _longest(self, loop: Loop, width: int) -> float:
+        """How many times as long as in two registers of 32-bit values the last of so many threads is in a loop.
+
+        That counts where two registers hide what results take. Where a chain of them is longer than processors look
+        ahead, or is one of lookups, more lanes side by side are worth more than it costs.
+        """
+        registers = 32 * width / self._isa.vector_bits
+        if registers <= 2 or loop.children or self._gathers(loop):
+            return 1.0
+        if self._recurrences(self._constants.miss_latency)[loop] > LOOKS_AHEAD:
+            return 1.0
+        return self._constants.longest ** math.log2(registers / 2)
 
     def _has_loaded_length(self, loop: Loop) -> bool:
         """Whether threads count, each to a number of its own that it has loaded."""
