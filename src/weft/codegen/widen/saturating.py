@@ -24,12 +24,9 @@ from weft.ir.types import I32, FloatType, FunctionType, IntType, VectorType
 _SIGNED, _NATURAL = "llvm.fptosi.sat.", "llvm.fptoui.sat."
 _EXACT_BITS = {32: 24, 64: 53}
 
-_OWN = {
-    (32, 4): "llvm.x86.sse2.cvttps2dq",
-    (32, 8): "llvm.x86.avx.cvtt.ps2dq.256",
-    (64, 4): "llvm.x86.avx.cvtt.pd2dq.256",
-}
-"""By the bits of a float and how many there are in a register: to I32, and to the least number what does not fit."""
+_OWN = {4: "llvm.x86.sse2.cvttps2dq", 8: "llvm.x86.avx.cvtt.ps2dq.256"}
+"""By how many floats of 32 bits there are in a register: to I32, and to the least number what does not fit. Of doubles,
+whose masks are twice as long as what they become, nothing is spared."""
 
 
 def widen_saturating(w: Widening, call: Instruction) -> bool:
@@ -51,7 +48,7 @@ def widen_saturating(w: Widening, call: Instruction) -> bool:
 
 def _own_register(w: Widening, float_type: FloatType, type: IntType, signed: bool) -> int:
     """How many floats the processor converts at a time; 0 where its instruction spares nothing."""
-    if w.isa.arch != "x86_64" or w.isa.mask_registers:
+    if w.isa.arch != "x86_64" or w.isa.mask_registers or float_type.bits != 32:
         return 0
     if type.bits > I32.bits or (type is I32 and not signed):
         return 0
@@ -59,7 +56,7 @@ def _own_register(w: Widening, float_type: FloatType, type: IntType, signed: boo
         # Integers of 32 bits have no lesser and greater one there.
         return 0
     register = min(w.lanes.width, w.isa.lanes(float_type.bits))
-    return register if (float_type.bits, register) in _OWN else 0
+    return register if register in _OWN else 0
 
 
 def _by_own(w: Widening, number: Value, type: IntType, signed: bool, register: int) -> Value:
@@ -67,8 +64,7 @@ def _by_own(w: Widening, number: Value, type: IntType, signed: bool, register: i
     assert isinstance(number.type, FloatType)
     builder, lanes, vector = w.builder, w.lanes, w.vector(number)
     least, most = _ends(type, signed)
-    never_nan = is_never_nan(number)
-    if type is I32 and number.type.bits == 32:
+    if type is I32:
         # All bits are turned around above the range.
         found = _truncated(w, vector, register)
         beyond = builder.fcmp("oge", vector, lanes.splat(ConstFloat.of(number.type, float(most + 1))))
@@ -77,18 +73,13 @@ def _by_own(w: Widening, number: Value, type: IntType, signed: bool, register: i
         # NaN stays what it is, and becomes the least number.
         high = lanes.splat(ConstFloat.of(number.type, float(most)))
         kept = builder.select(builder.fcmp("ogt", vector, high), high, vector)
-        if type is I32 and not never_nan:
-            # Masks of doubles are twice as long as those of what they become.
-            zero = lanes.splat(ConstFloat.of(number.type, 0.0))
-            kept, never_nan = builder.select(builder.fcmp("ord", vector, zero), kept, zero), True
         found = _truncated(w, kept, register)
-        if type is not I32:
-            for op, end in (("smax", least), ("smin", most)):
-                limit = lanes.splat(ConstInt(I32, end))
-                callee = w.intrinsic(f"llvm.{op}.v{lanes.width}i32", limit.type, (limit.type, limit.type))
-                found = builder.call(callee, (found, limit))
-            found = builder.cast("trunc", found, lanes.vector(type))
-    if least != 0 and not never_nan:
+        for op, end in (("smax", least), ("smin", most)):
+            limit = lanes.splat(ConstInt(I32, end))
+            callee = w.intrinsic(f"llvm.{op}.v{lanes.width}i32", limit.type, (limit.type, limit.type))
+            found = builder.call(callee, (found, limit))
+        found = builder.cast("trunc", found, lanes.vector(type))
+    if least != 0 and not is_never_nan(number):
         is_number = builder.fcmp("ord", vector, lanes.splat(ConstFloat.of(number.type, 0.0)))
         found = builder.select(is_number, found, lanes.splat(ConstInt(type, 0)))
     return found
@@ -98,8 +89,7 @@ def _truncated(w: Widening, vector: Value, register: int) -> Value:
     """Floats without what is behind the point, as I32; all that does not fit, and NaN, is the least number."""
     assert isinstance(vector.type, VectorType) and isinstance(vector.type.element, FloatType)
     floats, integers = VectorType(vector.type.element, register), VectorType(I32, register)
-    name = _OWN[vector.type.element.bits, register]
-    callee = w.module.declare(name, FunctionType(integers, (floats,)), PURE)
+    callee = w.module.declare(_OWN[register], FunctionType(integers, (floats,)), PURE)
     parts = in_parts(w.builder, vector, vector.type.count, register)
     return concatenated(w.builder, [w.builder.call(callee, (part,)) for part in parts])
 

@@ -230,7 +230,7 @@ def _truncated_by_x86(decoder: Decoder, i: Instruction) -> Compute:
 
 
 TABLE: dict[str, Decode] = {
-    **dict.fromkeys(("x86.sse2.cvttps2dq", "x86.avx.cvtt.ps2dq", "x86.avx.cvtt.pd2dq"), _truncated_by_x86),
+    **dict.fromkeys(("x86.sse2.cvttps2dq", "x86.avx.cvtt.ps2dq"), _truncated_by_x86),
     "smax": _extremum(True, np.maximum),
     "smin": _extremum(True, np.minimum),
     "umax": _extremum(False, np.maximum),
