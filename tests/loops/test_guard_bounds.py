@@ -238,3 +238,46 @@ def test_guards_of_loops_of_c(name: str, tmp_path) -> None:
             )
             found.append(y)
         np.testing.assert_array_equal(*found)
+
+
+def three(y, x):
+    for i in prange(x.shape[0]):
+        if i > 0 and i < x.shape[0] - 1:
+            y[i] = x[i - 1] + x[i + 1]
+
+
+def in_place(y, x):
+    for i in prange(x.shape[0]):
+        if i > 2:
+            y[i] += x[2 * i - x.shape[0]]
+
+
+def first_place(y, x):
+    for i in prange(x.shape[0]):
+        if i < 1:
+            y[0] += x[i]
+
+
+def neighbour(y, x):
+    for i in prange(x.shape[0]):
+        if i >= x.shape[0] - 1:
+            y[i] = y[i - 1] + x[i]
+
+
+def other_place(y, x):
+    for i in prange(x.shape[0]):
+        if i < 1:
+            y[i] = x[i]
+            y[i + 1] = 2 * x[i]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_bound"),
+    [(three, True), (in_place, True), (first_place, False), (neighbour, False), (other_place, False)],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_what_a_promise_may_rest_on_stays(function, is_bound: bool) -> None:
+    compiled = weft.jit(function)
+    for n in (2, 3, 40):
+        agree(compiled, function, (n,))
+    assert (MESSAGE in remarks(compiled)) == is_bound

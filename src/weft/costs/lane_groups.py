@@ -30,8 +30,8 @@ from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
 
 LOOKS_AHEAD = 64.0
-"""Cycles of a chain of results beside which a processor finds other iterations' work: some 256 instructions, four a
-cycle."""
+"""Cycles of a chain of results beside which a processor still finds work of other threads. Guess, between loops that
+were measured on either side: steps of options over time wait for longer chains, and gain by more lanes."""
 
 
 class WidthModel:

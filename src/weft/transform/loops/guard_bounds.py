@@ -9,9 +9,10 @@ bounds of all three.
 
 Precondition: plain code of one thread. Postcondition: loops that are tested at their top and count up by ones, whose
 other iterations have no effect and hand on what they get, begin and end by the parts of their guards that
-`weft.transform.loops.counter_limits` reads; an invariant part is a branch before the loop. The function is
-loop-closed if anything has changed. Preserves the program under FR: no iteration runs that did not, none is left out
-that had an effect. Values that may be poison are frozen where they are asked earlier.
+`weft.transform.loops.counter_limits` reads; an invariant part is a branch before the loop. Of loops that a user
+promises to be parallel, those stay as they are whose guards may be what that rests on. The function is loop-closed if
+anything has changed. Preserves the program under FR: no iteration runs that did not, none is left out that had an
+effect. Values that may be poison are frozen where they are asked earlier.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.analysis.loops.loop_promises import loop_promises
 from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Constant, Function, Instruction, Value
@@ -33,6 +35,7 @@ from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.counter_limits import Limits
 from weft.transform.loops.limited_counters import Ends, ends_of
 from weft.transform.loops.loop_guards import Guard, guards_of
+from weft.transform.loops.moving_writes import writes_move
 
 
 class BoundGuard(Struct, frozen=True):
@@ -74,6 +77,9 @@ def _counted(function: Function, header: BasicBlock) -> CountedLoop | None:
     loop = loop_forest(view.cfg).headed_by[view.index[header]]
     counted = counted_loop(view, loop) if loop is not None else ""
     if isinstance(counted, str) or not counted.top_tested or counted.tests_next or counted.counter.step != 1:
+        return None
+    told = loop_promises(counted.latch, tuple(counted.blocks))
+    if told.parallel and not told.proved and not writes_move(counted):
         return None
     if counted.predicate == "ne" or not all(is_removable(i) for i in header.instructions[:-1]):
         return None
