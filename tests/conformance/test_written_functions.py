@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import warnings
 from collections.abc import Callable
@@ -48,6 +49,7 @@ SQUARES = {
 EDGES = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])
 
 
+@functools.cache
 def compiled(call: str, *names: str) -> tuple[Callable[..., Any], Any]:
     """A function of the arguments, and what weft makes of it."""
     text = f"def function({', '.join(names)}):\n    return {call}\n"
