@@ -39,7 +39,7 @@ def apart(x):
     cuda.syncthreads()
 
 
-@weft.jit("float64(float64[::1])")
+@weft.jit("float64(float64[::1])", parallel=False, fastmath=True)
 def total(x):
     t = 0.0
     for i in weft.prange(x.size):

@@ -194,6 +194,15 @@ def test_reductions_along_axes_that_are_not_the_last(shape: tuple[int, ...], dty
         assert_as_numpy("a.min(axis=0), a.max(axis=0), a.sum(axis=0)", a)
 
 
+def test_numbers_that_are_not_finite_or_in_no_order() -> None:
+    infinite = np.array([np.inf, 1.0, 2.0])
+    assert_as_numpy("np.trapezoid(a), np.trapezoid(a, b)", infinite, EDGES[:3])
+    assert_as_numpy("np.digitize(a, b)", FLOATS, np.array([1.0, 3.0, 2.0]))
+    assert_as_numpy("np.digitize(a, b)", FLOATS, np.array([3.0, 1.0, 2.0]))
+    single = EDGES.astype(np.float32) / 3
+    assert_as_numpy("np.interp(a, b, b * b), np.interp(b, b, b)", FLOATS, single)
+
+
 def test_identities() -> None:
     assert_as_numpy("np.eye(a), np.eye(a, 6, 1), np.eye(a, k=-2, dtype=np.int32), np.identity(a)", 4)
     assert_as_numpy("np.interp(a, b, b * b), np.digitize(a, b)", 0.3, EDGES)

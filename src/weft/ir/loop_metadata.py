@@ -86,7 +86,7 @@ def mark_scalar(back_edge: Instruction) -> None:
 def mark_seldom(back_edge: Instruction) -> None:
     """Ask LLVM neither to vectorize nor to unroll the loop with this back edge, as it hardly ever runs."""
     mark_scalar(back_edge)
-    _add(back_edge, MDTuple([MDString(_UNROLL_NEVER)]))
+    mark_never_unrolled(back_edge)
 
 
 def mark_rolled(back_edge: Instruction) -> None:
@@ -103,9 +103,7 @@ def is_scalar(back_edge: Instruction) -> bool:
 
 def is_seldom(back_edge: Instruction) -> bool:
     """Whether LLVM is asked neither to vectorize nor to unroll the loop with this back edge."""
-    known = back_edge.metadata.get("llvm.loop")
-    properties = [p for p in known.items[1:] if isinstance(p, MDTuple)] if isinstance(known, MDTuple) else ()
-    return is_scalar(back_edge) and any(p.items[:1] == [MDString(_UNROLL_NEVER)] for p in properties)
+    return is_scalar(back_edge) and is_never_unrolled(back_edge)
 
 
 def mark_unrolled(back_edge: Instruction, times: int) -> None:

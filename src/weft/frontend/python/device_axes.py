@@ -64,28 +64,20 @@ def products(a: Any, out: Any, one: Any) -> None:
 
 def minima(a: Any, out: Any) -> None:
     """Store the least elements, of one or more; NaN where there is one."""
-    columns = a.shape[2]
-    for i in range(a.shape[0]):
-        if columns < FEW:
-            for j in range(columns):
-                out[i, j] = least(a[i, :, j])
-        else:
-            for left in range(0, columns, BLOCK):
-                right = min(left + BLOCK, columns)
-                for j in range(left, right):
-                    out[i, j] = a[i, 0, j]
-                for k in range(1, a.shape[1]):
-                    for j in range(left, right):
-                        out[i, j] = np.minimum(out[i, j], a[i, k, j])
+    _extremes(a, out, least, np.minimum)
 
 
 def maxima(a: Any, out: Any) -> None:
     """Store the greatest elements, of one or more; NaN where there is one."""
+    _extremes(a, out, greatest, np.maximum)
+
+
+def _extremes(a: Any, out: Any, of_row: Any, of_two: Any) -> None:
     columns = a.shape[2]
     for i in range(a.shape[0]):
         if columns < FEW:
             for j in range(columns):
-                out[i, j] = greatest(a[i, :, j])
+                out[i, j] = of_row(a[i, :, j])
         else:
             for left in range(0, columns, BLOCK):
                 right = min(left + BLOCK, columns)
@@ -93,4 +85,4 @@ def maxima(a: Any, out: Any) -> None:
                     out[i, j] = a[i, 0, j]
                 for k in range(1, a.shape[1]):
                     for j in range(left, right):
-                        out[i, j] = np.maximum(out[i, j], a[i, k, j])
+                        out[i, j] = of_two(out[i, j], a[i, k, j])

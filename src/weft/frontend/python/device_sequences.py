@@ -196,14 +196,23 @@ def interpolated(x: Any, places: Any, values: Any) -> Any:
         raise ValueError("array of sample points is empty")
     last = places.size - 1
     if x != x:
-        return x * 1.0
+        return x
     if x >= places[last]:
-        return values[last] * 1.0
+        return np.float64(values[last])
     at = np.searchsorted(places, x, "right") - 1
     if at < 0:
-        return values[0] * 1.0
-    slope = (values[at + 1] - values[at]) / (places[at + 1] - places[at])
-    return slope * (x - places[at]) + values[at]
+        return np.float64(values[0])
+    begin, first = np.float64(places[at]), np.float64(values[at])
+    slope = (np.float64(values[at + 1]) - first) / (np.float64(places[at + 1]) - begin)
+    return slope * (x - begin) + first
+
+
+def require_order(bins: Any) -> None:
+    """Raise an error unless bounds rise or fall."""
+    falls = bins.size > 1 and bins[bins.size - 1] < bins[0]
+    for i in range(1, bins.size):
+        if bins[i] > bins[i - 1] if falls else bins[i] < bins[i - 1]:
+            raise ValueError("bins must be monotonically increasing or decreasing")
 
 
 def bin_of(bins: Any, value: Any, right: Any) -> Any:
@@ -217,7 +226,7 @@ def bin_of(bins: Any, value: Any, right: Any) -> Any:
 
 def trapezoids(y: Any, dx: Any) -> Any:
     """The integral of a function that is known at places of one distance."""
-    total = (y[:1] * dx).sum() * 0.0
+    total = (y[:0] * dx).sum() * 0.0
     for i in range(1, y.size):
         total += dx * (y[i] + y[i - 1]) / 2.0
     return total
@@ -227,7 +236,7 @@ def trapezoids_at(y: Any, x: Any) -> Any:
     """The integral of a function that is known at some places."""
     if x.size != y.size:
         raise ValueError("x and y are not of the same length")
-    total = (y[:1] * x[:1]).sum() * 0.0
+    total = (y[:0] * x[:0]).sum() * 0.0
     for i in range(1, y.size):
         total += (x[i] - x[i - 1]) * (y[i] + y[i - 1]) / 2.0
     return total

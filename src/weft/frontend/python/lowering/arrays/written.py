@@ -283,6 +283,8 @@ def _digitize(low: Lowering, args: Arguments) -> Typed:
     x, bins, right = given(low, args, "x bins", "right")
     assert x is not None
     bounds = array_of(args, bins, 1, real=True)
+    if not low.stack[0].is_kernel:
+        _run(low, args, device_sequences.require_order, bounds)
 
     def one(low: Lowering, wanted: Typed) -> Typed:
         return _run(low, args, device_sequences.bin_of, bounds, wanted, right or literal(False))
