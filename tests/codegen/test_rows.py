@@ -11,6 +11,7 @@ from weft import cuda
 from weft.codegen.run_unit import RunUnit
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
+from weft.machine.targets import AVX2, AVX512, SSE2, Isa
 from weft.options import CompileOptions, Timings
 from weft.passes.lower_kernel import kernel_llvm
 from weft.target.machine import TargetSpec
@@ -39,6 +40,12 @@ def visit_in_group(out, first, last, height):
         out[y, x] += 1 + (cuda.threadIdx.x >> 10)
 
 
+def visit_low_bits(out, first, last, height):
+    x, y = cuda.grid(2)
+    if first <= x < last and y < height:
+        out[y, x] += 1 + (x ^ 1) // 4096
+
+
 def marked(shape: tuple[int, int], first: int, last: int, height: int) -> np.ndarray:
     out = np.zeros(shape, np.int32)
     out[: max(height, 0), max(first, 0) : max(last, 0)] = 1
@@ -52,11 +59,14 @@ def visit_columns(out, first, last, height):
 
 
 @pytest.mark.parametrize("block", [(8, 8), (40, 1), (16, 3)])
-def test_ends_of_rows_run_in_fewer_lanes(block: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("function", [visit, visit_low_bits])
+def test_ends_of_rows_run_in_fewer_lanes(
+    function: Callable[..., None], block: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With registers of 8 lanes and lane groups of 32, whose masks are vectors."""
     monkeypatch.setenv("WEFT_CHECK", "0")
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
-    kernel = cuda.jit(visit)
+    kernel = cuda.jit(function)
     for height, width in ((3, 7), (5, 40), (2, 131)):
         grid = (-(-width // block[0]), -(-height // block[1]))
         padded = (grid[1] * block[1], grid[0] * block[0])
@@ -97,7 +107,40 @@ def test_each_thread_that_passes_runs_once(block: tuple[int, int], monkeypatch: 
                 np.testing.assert_array_equal(out, marked(padded, first, last, height))
 
 
-@pytest.mark.parametrize("function", [visit, visit_in_group, visit_columns])
+def visit_from_the_start(out, last, height):
+    x, y = cuda.grid(2)
+    if x < last and y < height:
+        out[y, x] += 1
+
+
+def lowered(function: Callable[..., None], isa: Isa) -> str:
+    """The kernel as loops over lane groups, before LLVM has changed them."""
+    numbers = function.__code__.co_argcount - 1
+    types = (typeof(np.zeros((1, 1), np.int32)), *[typeof(1)] * numbers)
+    spec = TargetSpec.of_isa(isa)
+    return lower(function, types, CompileOptions(width=8), Timings(), spec)[0].text
+
+
+@pytest.mark.parametrize(
+    ("function", "isa", "anywhere"),
+    [
+        (visit, AVX2, True),
+        (visit, SSE2, True),
+        # Masks cost nothing there, and accesses at multiples of the width do not cross lines of the cache.
+        (visit, AVX512, False),
+        # Rows begin with their first thread, and the low bits of a position are looked at.
+        (visit_from_the_start, AVX2, False),
+        (visit_low_bits, AVX2, False),
+        (visit_in_group, AVX2, False),
+    ],
+)
+def test_lane_groups_begin_with_the_row_where_it_makes_no_difference(
+    function: Callable[..., None], isa: Isa, anywhere: bool
+) -> None:
+    assert ("lanes.again:" not in lowered(function, isa)) == anywhere
+
+
+@pytest.mark.parametrize("function", [visit, visit_in_group, visit_columns, visit_low_bits])
 def test_every_pass_does_the_same(function: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CHECK", "1")
     out = np.zeros((21, 21), np.int32)

@@ -233,3 +233,17 @@ def test_rows_in_several_tiles() -> None:
     bits = np.bitwise_xor.reduce((i * j).ravel())
     wanted = [b.min(), b.max(), (b > 0.5).sum(), (b > 0.999).any(), (b < 0.999).all(), bits]
     assert np.isclose(total, b.sum()) and others == wanted
+
+
+@pytest.mark.parametrize("columns", [3, 15, 16, 17, 33, 63, 64, 65, 193, 194, 225, 257])
+def test_what_is_left_of_a_row_belongs_to_the_last_tile(columns: int) -> None:
+    """Less than a box is done by the box before, which begins earlier."""
+    for count in (1, 5, 200):
+        b = np.random.default_rng(columns).random((count, columns))
+        a, (i, j) = np.zeros_like(b), np.indices(b.shape)
+        rows(a, b, 0.75)
+        assert np.array_equal(a, np.where(b > 0.25, 0.75 * i + b, j))
+        total, *others = reductions(b, 10.0)
+        bits = np.bitwise_xor.reduce((i * j).ravel())
+        wanted = [b.min(), b.max(), (b > 0.5).sum(), (b > 0.999).any(), (b < 0.999).all(), bits]
+        assert np.isclose(total, b.sum()) and others == wanted

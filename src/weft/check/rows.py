@@ -112,7 +112,7 @@ def _lane_groups(
     if rows.bounds is not None and first.size:
         first, last = number_pairs(image, rows.bounds, [*items, first, last], first.size)
     some = first < last
-    start = first & -width
+    start = first if rows.anywhere else first & -width
     groups = np.where(some, -(-(last - start) // width), 0)
     row = np.repeat(np.arange(groups.size), groups)
     number = np.arange(row.size) - np.repeat(np.cumsum(groups) - groups, groups)

@@ -1,9 +1,10 @@
 """Running an outlined nest on all cores: its iterations become a job of the thread pool, cut into tiles.
 
 A tile is a box of iterations: so many of the outermost loop, so many of the next one, all of those inside. Its size
-depends on the numbers of iterations alone, and is a multiple of the lane group's along both loops. All else is as in
-`weft.codegen.parallel_launch`; the record holds, before what the nest captures, the iterations of each loop, the rows
-and columns of a tile, and how many tiles are side by side.
+depends on the numbers of iterations alone, and is a multiple of the lane group's along both loops, but for the last
+ones, to which what is left over is added if it is less than a lane group: boxes that overlap need no mask there. All
+else is as in `weft.codegen.parallel_launch`; the record holds, before what the nest captures, the iterations of each
+loop, the rows and columns of a tile, and how many tiles are side by side.
 
 Precondition: a nest that has been strip-mined (`weft.codegen.brushed_nests`). Postcondition: its function calls the
 pool in its place. Preserves the program under FR, but for the order of iterations and of what reductions combine.
@@ -18,7 +19,6 @@ from weft.codegen.parallel_launch import (
     Record,
     declare_grains,
     least_groups,
-    part_of,
     quotient,
     run_as_job,
 )
@@ -93,7 +93,15 @@ def _tiles(
         height = most(height, const_int(PANEL_BOXES * extents[0]))
     else:
         height, length = cut(0, 1)
-    down, across = quotient(builder, counts[0], height), quotient(builder, counts[1], length)
+    less = module.declare("llvm.usub.sat.i64", FunctionType(I64, (I64, I64)))
+    umin = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+
+    def tiles(count: Value, extent: int, size: Value) -> Value:
+        """Tiles along a loop: what is less than a lane group goes to the one before."""
+        begun = builder.call(less, (count, const_int(extent - 1)))
+        return quotient(builder, most(begun, builder.call(umin, (count, one))), size)
+
+    down, across = tiles(counts[0], extents[0], height), tiles(counts[1], extents[1], length)
     return [height, length, across], builder.binary("mul", down, across)
 
 
@@ -112,12 +120,12 @@ def _build_grains(
         values[levels + 3 :],
     )
     captured, parts = values[: len(outlined.captured)], values[len(outlined.captured) :]
-    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    extents = mined.lanes.by_axis(levels)
     with counted_loop(builder, function, begin, end, "tile") as tile:
         row, column = builder.binary("udiv", tile, across), builder.binary("urem", tile, across)
         ranges = [
-            *part_of(builder, smaller, row, height, counts[0]),
-            *part_of(builder, smaller, column, length, counts[1]),
+            *_along(builder, row, height, counts[0], extents[0]),
+            *_along(builder, column, length, counts[1], extents[1]),
             *(n for count in counts[2:] for n in (const_int(0), count)),
         ]
         results = [
@@ -127,3 +135,11 @@ def _build_grains(
         builder.call(mined.chunk, [*ranges, *captured, *results])
     builder.ret(const_int(0, I32))
     return function
+
+
+def _along(builder: Builder, number: Value, size: Value, count: Value, extent: int) -> tuple[Value, Value]:
+    """Where a tile begins along a loop of so many iterations, and where it ends."""
+    begin = builder.binary("mul", number, size, ("nuw", "nsw"))
+    whole = builder.binary("add", begin, size, ("nuw", "nsw"))
+    behind = builder.binary("add", whole, const_int(extent), ("nuw", "nsw"))
+    return begin, builder.select(builder.icmp("ult", count, behind), count, whole)

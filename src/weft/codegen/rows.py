@@ -11,6 +11,7 @@ of which there is one call::
     next:   while first <= x and x + W <= last: full(x); x += W
             if x < last: partial(x, lanes from first - x to last - x); x += W; again from next
 
+or, of kernels to which it makes no difference (`weft.codegen.row_starts`), with the first thread of the row.
 Where a lane group of many registers under a mask costs much more than one without, the partial version has fewer
 lanes, and there is a full version of as many, for what is left of W threads at the ends of a row.
 
@@ -61,6 +62,8 @@ class RowKernel(GroupProgram, frozen=True):
         Says by how much rows of a walk are moved, and where it ends; None where rows are run once.
     rest, rest_width
         Runs as many threads, fewer than `width`, at the ends of rows; `partial` has as few lanes then.
+    anywhere
+        Whether lane groups begin with the row (`weft.codegen.row_starts`), and not at multiples of `width`.
     """
 
     width: int
@@ -73,6 +76,7 @@ class RowKernel(GroupProgram, frozen=True):
     steps: Function | None = None
     rest: Function | None = None
     rest_width: int = 0
+    anywhere: bool = False
 
     @property
     def functions(self) -> list[Function]:
@@ -231,6 +235,9 @@ def run_part(
         with counted_loop(builder, function, first, last, "threads") as thread:
             builder.call(kernel.full, arguments(thread))
         return
+    if kernel.anywhere:
+        _run_from_first(group, kernel, arguments, first, last)
+        return
     start = builder.binary("and", first, ConstInt(I64, -kernel.width))
     some, again, partial, done = (
         function.add_block(f"lanes.{name}") for name in ("some", "again", "partial", "finished")
@@ -256,6 +263,34 @@ def run_part(
     assert builder.block is not None
     resumed.add_incoming(following, builder.block)
     builder.br(again)
+    builder.at_end(done)
+
+
+def _run_from_first(
+    group: GroupValues,
+    kernel: RowKernel,
+    arguments: Callable[[Value], list[Value]],
+    first: Value,
+    last: Value,
+) -> None:
+    """Call the kernel for the threads from `first` to ``last - 1``, in lane groups that begin with the first."""
+    assert kernel.partial is not None
+    builder, function = group.builder, group.function
+    left = _most(builder, builder.binary("sub", last, first), _ZERO)
+    bodies = [(kernel.full, kernel.width), (kernel.rest, kernel.rest_width)]
+    for body, width in bodies:
+        if body is not None:
+            whole = builder.binary("and", left, ConstInt(I64, -width))
+            end = builder.binary("add", first, whole, ("nuw", "nsw"))
+            name = "lanes" if body is kernel.full else "narrow"
+            with counted_loop(builder, function, first, end, name, width) as x:
+                builder.call(body, arguments(x))
+            first, left = end, builder.binary("sub", left, whole, ("nuw", "nsw"))
+    some, done = (function.add_block(f"lanes.{name}") for name in ("partial", "finished"))
+    builder.cond_br(builder.icmp("sgt", left, _ZERO), some, done)
+    builder.at_end(some)
+    builder.call(kernel.partial, [*arguments(first), ConstInt(I32, 0), builder.cast("trunc", left, I32)])
+    builder.br(done)
     builder.at_end(done)
 
 

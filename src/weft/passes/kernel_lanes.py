@@ -15,6 +15,7 @@ from weft.codegen.dimension import analyze_along
 from weft.codegen.lane_passes import GUESSED_RANGES, NARROWING
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.remarks import remark_rows
+from weft.codegen.row_starts import may_begin_anywhere
 from weft.codegen.walks import Walk, choose_walk
 from weft.codegen.warps import require_warps
 from weft.codegen.widen.lanes import LaneSpace
@@ -32,6 +33,7 @@ from weft.transform.boscc.insertion import BosccMode
 from weft.transform.groups.grid_walks import unroll_walk
 from weft.transform.groups.guard_splitting import GuardSplit, split_guards
 from weft.transform.groups.merge_groups import merge_groups
+from weft.transform.groups.work_items import WorkItems
 from weft.transform.loops.alone import is_for_llvm, prepare_alone
 from weft.transform.loops.guess_ranges import guess_for_good
 from weft.transform.splitting.barriers import barriers_of, cut_behind
@@ -239,7 +241,13 @@ def _rows_of(unit: KernelUnit, function: Function) -> tuple[Rows, GuardSplit | N
         across = (unit.bands.across, also)
     guards = split_guards(unit.module, function, dimension) if walk is None or walk.is_bounded else None
     bounds, steps = (f.name if f else None for f in (guards and guards.bounds, walk and walk.steps))
-    return Rows(dimension, merge, bounds, steps, across), guards
+    anywhere = (
+        guards is not None
+        and not (guards.from_the_first or unit.spec.isa.mask_registers or walk or unit.bands)
+        and unit.premises.warp is None
+        and may_begin_anywhere(function, WorkItems.of(function).tid[dimension])
+    )
+    return Rows(dimension, merge, bounds, steps, across, anywhere), guards
 
 
 def _find_box_width(unit: KernelUnit) -> bool:

@@ -45,7 +45,8 @@ def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> d
     if unit.order.box is not None:
         return box_shapes(function, lanes, unit.options.block)
     domain = domain_named("product", lanes.extents)
-    return {WorkItems.of(function).tid[unit.order.dimension]: domain.strided(1, 64, lanes.width)}
+    multiple = 1 if unit.rows is not None and unit.rows.anywhere else lanes.width
+    return {WorkItems.of(function).tid[unit.order.dimension]: domain.strided(1, 64, multiple)}
 
 
 def widen_rounds(
@@ -221,7 +222,9 @@ def _row_kernel(
     bounds, steps = (functions[name] if name else None for name in (rows.bounds, rows.steps))
     if width > 1:
         full.attributes = (*full.attributes, f'"{APART_ATTRIBUTE}"')
-    return RowKernel(width, full, partial, summary, rows.dimension, rows.merge, bounds, steps)
+    return RowKernel(
+        width, full, partial, summary, rows.dimension, rows.merge, bounds, steps, anywhere=rows.anywhere
+    )
 
 
 def _runner(unit: KernelUnit, index: int) -> Runner:

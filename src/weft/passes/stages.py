@@ -77,6 +77,8 @@ class Rows(Struct, frozen=True):
         are run once.
     across
         Another dimension along which groups are merged, too, for bands of rows, and which; None for none.
+    anywhere
+        Whether lane groups begin with the row, and not at multiples of their width.
     """
 
     dimension: int
@@ -84,6 +86,7 @@ class Rows(Struct, frozen=True):
     bounds: str | None
     steps: str | None = None
     across: tuple[int, GroupMerge] | None = None
+    anywhere: bool = False
 
     @property
     def order(self) -> tuple[int, int, int]:

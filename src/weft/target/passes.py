@@ -32,8 +32,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.target.halved_masks import with_halved_masks
-from weft.target.joined_votes import joins_votes, with_joined_votes
+from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
+from weft.target.mask_bytes import with_mask_bytes
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
 
@@ -162,16 +163,19 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         )
         if passes.vectorize:
             _take_own_math(module, machine)
-    _ask_registers(module, machine)
+    _keep_masks_in_registers(module, machine)
 
 
-def _ask_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes that fill several registers be asked register by register, where there are none for masks."""
-    if not joins_votes(machine.isa):
+def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let lanes that fill several registers be asked, and go to other blocks, register by register.
+
+    Where there are registers for masks, all is as it was.
+    """
+    if machine.isa.mask_registers:
         return
     before = text = str(module)
-    for ask in (with_joined_votes, with_halved_masks):
-        text = ask(text, machine.isa) or text
+    for change in (with_joined_votes, with_halved_masks, with_mask_bytes):
+        text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
 

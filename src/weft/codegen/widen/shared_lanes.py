@@ -9,7 +9,11 @@ from collections.abc import Sequence
 
 from weft.codegen.widen.context import Widening
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
-from weft.ir.types import IntType, VectorType
+from weft.ir.types import I1, IntType, VectorType
+
+FEW_BITS = 32
+"""Comparisons of numbers of so many bits are as well done in all lanes: spreading few answers takes LLVM as many
+instructions, or many more (64 lanes of AVX2: 130 insertions of a byte, where the answers are found before a loop)."""
 
 
 def widen_shared(w: Widening, instruction: Instruction) -> Value | None:
@@ -22,6 +26,8 @@ def widen_shared(w: Widening, instruction: Instruction) -> Value | None:
     strides = [w.divergence.shape(v).strides for v in instruction.operands]
     same = [d for d, extent in enumerate(extents) if extent > 1 and all(s[d] == 0 for s in strides)]
     if not same:
+        return None
+    if instruction.type == I1 and all(_bits(v) <= FEW_BITS for v in instruction.operands):
         return None
     own = [t for t in range(w.lanes.width) if w.lanes.at_origin(t, same) == t]
     place = {t: k for k, t in enumerate(own)}
@@ -52,3 +58,8 @@ def _of_lanes(w: Widening, value: Value, lanes: Sequence[int]) -> Value:
     offsets = w.lanes.offsets([s for s in w.divergence.shape(value).strides if isinstance(s, int)])
     steps = ConstAggregate(type, [ConstInt(scalar.type, offsets[t]) for t in lanes])
     return w.builder.binary("add", vector, steps)
+
+
+def _bits(value: Value) -> int:
+    assert isinstance(value.type, IntType)
+    return value.type.bits

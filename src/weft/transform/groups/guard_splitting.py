@@ -38,10 +38,13 @@ class GuardSplit(Struct, frozen=True):
         The function that says which threads run.
     guards
         Where the branches were that are gone.
+    from_the_first
+        Whether the first thread of a row runs if any does.
     """
 
     bounds: Function
     guards: tuple[SourceSpan | None, ...]
+    from_the_first: bool
 
 
 def split_guards(module: Module, kernel: Function, dimension: int) -> GuardSplit | None:
@@ -68,7 +71,7 @@ def split_guards(module: Module, kernel: Function, dimension: int) -> GuardSplit
         return None
     remove_unreachable_blocks(kernel)
     remove_dead_instructions(kernel)
-    return GuardSplit(bounds.finish(), tuple(gone))
+    return GuardSplit(bounds.finish(), tuple(gone), not bounds.leaves_out_first)
 
 
 def _guarded(branch: Instruction) -> tuple[BasicBlock | None, bool]:

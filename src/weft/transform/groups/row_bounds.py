@@ -66,6 +66,11 @@ class RowBounds:
         self._require_order(predicate, offsets, right)
         return True
 
+    @property
+    def leaves_out_first(self) -> bool:
+        """Whether the first threads of a row may be among those that do not run."""
+        return self._first is not self._begin
+
     def finish(self) -> Function:
         """Add the function to the module and return it."""
         return self._values.finish(self._first, self._last)
