@@ -69,7 +69,9 @@ def strip_mine_nest(
     assert function is not None
     tiling = _cut(outer, nest) if nest.tiled else None
     plan = nest.inner if nest.tiled else keep_for_few(module, nest.inner, width, isa)
-    inner = strip_mine(module, plan, f"{name}.inner", width, isa, runner, reason, arrays_apart=arrays_apart)
+    inner = strip_mine(
+        module, plan, f"{name}.inner", width, isa, runner, reason, narrows=True, arrays_apart=arrays_apart
+    )
     if tiling is None:
         run_in_place(module, inner)
     else:
