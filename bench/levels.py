@@ -7,6 +7,11 @@ import sys
 from collections.abc import Sequence
 
 RUNTIMES = {
+    "x86-64": {
+        "POCL_LLVM_CPU_NAME": "x86-64",
+        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-sse2",
+        "CL_CONFIG_CPU_TARGET_ARCH": "corei7",
+    },
     "x86-64-v3": {
         "POCL_LLVM_CPU_NAME": "haswell",
         "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
@@ -18,11 +23,11 @@ RUNTIMES = {
         "CL_CONFIG_CPU_TARGET_ARCH": "skx",
     },
 }
-"""What holds the OpenCL runtimes to a level; without, they use all that the machine has."""
+"""What holds the OpenCL runtimes to a level; without, they use all that the machine has. Intel's has SSE4.2 at least."""
 
-_NUMBA = {"x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
+_NUMBA = {"x86-64": "x86-64", "x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
 
-_ISPC = {"x86-64-v3": "avx2-i32x8", "x86-64-v4": "avx512skx-x16"}
+_ISPC = {"x86-64": "sse2-i32x4", "x86-64-v3": "avx2-i32x8", "x86-64-v4": "avx512skx-x16"}
 
 LEVELS = tuple(RUNTIMES)
 
