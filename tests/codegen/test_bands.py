@@ -247,10 +247,20 @@ def test_runs_of_groups_make_whole_boxes():
             assert high * across % 8 == 0
             assert groups % high == 0
             assert groups // high * along % 16 == 0
+
+
+def turn_what_rows_read(matrix, result):
+    x, y = cuda.grid(2)
+    if x < matrix.shape[1] and y < matrix.shape[0]:
+        result[x, y] = matrix[y, x]
+
+
+@pytest.mark.parametrize(("function", "along"), [(turn, 1), (turn_what_rows_read, 0)])
+def test_bands_go_along_what_is_read(function, along: int):
     array = typeof(np.zeros((4, 4), np.float32))
-    lowered, _ = lower(turn, (array, array), CompileOptions(), Timings())
+    lowered, _ = lower(function, (array, array), CompileOptions(), Timings())
     assert lowered.run_unit.rows > 1
-    assert (lowered.run_unit.dimension, lowered.run_unit.across) == (0, 1)
+    assert (lowered.run_unit.dimension, lowered.run_unit.across) == (along, 1 - along)
 
 
 def test_kernels_of_which_no_box_of_rows_fits_keep_their_rows(monkeypatch) -> None:

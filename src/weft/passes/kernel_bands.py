@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from weft.analysis.divergence.result import Form
 from weft.brush import Brush
 from weft.codegen.boxes import box_shapes
@@ -43,8 +45,24 @@ times as long as in boxes of 8 by 8, which the model expects to take 1.1 times a
 def _plan_bands(unit: KernelUnit) -> bool:
     across = _other_dimension(unit)
     if across is not None:
-        unit.bands = _best_box(unit, across)
+        along = unit.order.dimension
+        if _reads_along(unit, across) > _reads_along(unit, along):
+            along, across = across, along
+        unit.bands = _best_box(unit, along, across)
+        if unit.bands is not None:
+            unit.order = replace(unit.order, dimension=along)
     return False
+
+
+def _reads_along(unit: KernelUnit, dimension: int) -> int:
+    """How many loads are neighbours along a dimension.
+
+    A band that goes along them reads lines of the cache one after the other; what it writes across them waits in
+    buffers for its neighbours.
+    """
+    found = unit.along(dimension, one_register(unit.spec.isa))
+    loads = (i for i in unit.function.instructions() if i.op == "load")
+    return sum(found.access_form(i).form is Form.CONTIGUOUS for i in loads)
 
 
 def _other_dimension(unit: KernelUnit) -> int | None:
@@ -68,9 +86,9 @@ def _other_dimension(unit: KernelUnit) -> int | None:
     return None
 
 
-def _best_box(unit: KernelUnit, across: int) -> Bands | None:
-    """The box for bands along another dimension, if one is expected to gain."""
-    module, isa, axes = unit.module, unit.spec.isa, (unit.order.dimension, across)
+def _best_box(unit: KernelUnit, along: int, across: int) -> Bands | None:
+    """The box for bands of rows along a dimension, one behind the other across it, if one is expected to gain."""
+    module, isa, axes = unit.module, unit.spec.isa, (along, across)
     before = set(module.functions)
     trial = clone_function(unit.function, f"{unit.name}.tried")
     for axis in axes:
