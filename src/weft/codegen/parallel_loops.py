@@ -11,13 +11,14 @@ iterations and of what reductions combine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence, uniform_argument
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
+from weft.analysis.memory.alias import locate
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.chunks import INLINED, LoopBodies, build_chunk
 from weft.codegen.combine import combine
@@ -172,9 +173,7 @@ def strip_mine(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    pointers = [v for v in outlined.captured if v.type.is_pointer]
-    if arrays_apart and all(isinstance(v, Argument) for v in pointers):
-        # A pointer that was derived from another one would be an argument beside it.
+    if arrays_apart and _have_parameters(outlined.captured, module):
         body.attributes = (*body.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
     fill_at_once(module, body)
     plan = plan_loop(module, body, width, isa, runner, reason, both_ways=both_ways)
@@ -200,6 +199,12 @@ def strip_mine(
     return StripMinedLoop(
         outlined, chunk, plan, functions, has_loops, instructions, LaneSpace((lanes,)), fewer
     )
+
+
+def _have_parameters(captured: Collection[Value], module: Module) -> bool:
+    """Whether each array that a loop accesses is one parameter of the loop's function: the array, or a place in it."""
+    bases = [locate(v, module.layout).base for v in captured if v.type.is_pointer]
+    return all(isinstance(base, Argument) for base in bases) and len(set(bases)) == len(bases)
 
 
 def plan_loop(

@@ -12,7 +12,7 @@ proved. Preserves the program under FR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
@@ -135,11 +135,12 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
         if not told.parallel or told.proved or any(heap_call(i) for b in blocks for i in b.instructions):
             continue
         if not loop.children:
-            if _has_neighbours_across_stores(blocks, layout):
+            if _has_neighbours_across_stores(blocks, layout) or _writes_structures(blocks, layout):
                 yield view.blocks[loop.header]
             continue
         if (
-            _calls_mathematics(loop, view)
+            _fills_structures(loop, view, layout)
+            or _calls_mathematics(loop, view)
             or _adds_up(loop, view, layout)
             or _is_beyond_rows(loop, view, layout)
         ):
@@ -237,6 +238,37 @@ def _has_neighbours_across_stores(blocks: tuple[BasicBlock, ...], layout: DataLa
             row[place.offset] = stores
         if pairs >= FEWEST_PAIRS:
             return True
+    return False
+
+
+def _fills_structures(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether an innermost loop writes structures of an array."""
+    inner = (loop for loop in _loops_of(outer) if not loop.children)
+    return any(_writes_structures([view.blocks[n] for n in loop.blocks], layout) for loop in inner)
+
+
+def _writes_structures(blocks: Sequence[BasicBlock], layout: DataLayout) -> bool:
+    """Whether members of a structure are written with loads from other arrays between them.
+
+    They are written together, in whole registers, where it is known that these are other arrays
+    (`weft.codegen.widen.interleave`).
+    """
+    for block in blocks:
+        written: dict[tuple[Value, frozenset[tuple[Value, int]]], set[int]] = {}
+        read: set[Value] = set()
+        for access in block.instructions:
+            if access.op not in ("load", "store"):
+                continue
+            place = linear_location(access.pointer, layout)
+            if access.op == "load":
+                read.add(place.base)
+                continue
+            size = layout.size(access.accessed_type)
+            members = written.setdefault((place.base, frozenset(place.terms.items())), set())
+            if members & {place.offset - size, place.offset + size} and read - {place.base}:
+                return True
+            members.add(place.offset)
+            read.clear()
     return False
 
 

@@ -298,6 +298,9 @@ def _found(sums: CounterSums, outer: Outer | None, distance: Value, layout: Data
                     return None
             elif may_read(instruction) or may_write(instruction) or is_convergent(instruction):
                 return None
+    if not isinstance(distance, ConstInt) and all(len({a.shift for a in row}) == 1 for row in rows.values()):
+        # What is added to the counter is where a row begins, and no distance.
+        return None
     found = [_row(key, accesses, distance) for key, accesses in rows.items()]
     if not any(row is not None and row.is_written for row in found):
         return None
