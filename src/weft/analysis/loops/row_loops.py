@@ -38,6 +38,10 @@ Of matrices both extents are known. Measured were inverses of 3 x 3 doubles and 
 larger ones grows with the product of the extents.
 """
 
+FEW = 4
+"""Iterations of a loop with accesses that is written out wherever these lead: a mask of 3 by 3 weights becomes nine loads,
+of which neighbours are accessed together."""
+
 LARGEST = 400
 """Instructions of all iterations together."""
 
@@ -122,7 +126,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
     """A loop as one along rows; None if it goes along none."""
     layout = function.layout
     found: dict[int, None] = {}
-    longest = 0
+    longest, found_accesses = 0, False
     if isinstance(bound := _without_casts(loop.bound), Argument):
         found[bound.index] = None
     for block in loop.blocks:
@@ -131,6 +135,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
                 return None
             if not i.is_plain_access:
                 continue
+            found_accesses = True
             parts = [part for index in locate(i.pointer, layout).terms for part in _parts(index)]
             rows = [part for part in parts if part is not loop.counter.phi]
             if len(rows) == len(parts) or not rows:
@@ -140,7 +145,10 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
             if kinds != {_Leaf.SAME}:
                 limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
                 longest = min(longest or limit, limit)
-    return RowLoop(loop, known_iterations(loop), tuple(found), longest) if longest else None
+    iterations = known_iterations(loop)
+    if not longest and found_accesses and iterations is not None and iterations <= FEW:
+        longest = FEW
+    return RowLoop(loop, iterations, tuple(found), longest) if longest else None
 
 
 def _parts(index: Value) -> Iterator[Value]:
