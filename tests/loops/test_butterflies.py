@@ -365,3 +365,20 @@ def test_small_objects_of_iterations_leave_lanes_to_the_loop_around(level, monke
     remarks = " ".join(map(str, sort_rows.remarks))
     assert "may run in any order" not in remarks and "pairs of elements" not in remarks
     assert "iterations at a time on all cores" in remarks
+
+
+def test_where_a_row_begins_is_no_distance() -> None:
+    """`x + y * width` is what each access adds: no iteration has two elements of one array at a distance."""
+
+    @weft.jit
+    def scale(a, out):
+        for y in weft.prange(a.shape[0]):
+            for x in range(a.shape[1]):
+                out[y, x, 0] = 2 * a[y, x, 0]
+                out[y, x, 1] = 3 * a[y, x, 1]
+
+    a = np.random.default_rng(3).random((4, 40, 2))
+    out = np.zeros_like(a)
+    scale(a, out)
+    assert np.array_equal(out, a * [2, 3])
+    assert not any("butterflies" in r.message for r in scale.remarks)

@@ -352,6 +352,49 @@ def test_neighbours_across_stores_are_loaded_together_where_arrays_are_apart(lev
     assert any(stays[kept:]) and not any(stays[:kept])
 
 
+def rotate(m, v, out):
+    """Four numbers are written with loads from other arrays between."""
+    for i in prange(out.shape[0]):
+        for r in range(4):
+            total = np.float32(0)
+            for c in range(4):
+                total += m[i, r, c] * v[i, c]
+            out[i, r] = total
+
+
+def brighten(a, out, gain):
+    """The same in a loop that nobody promises anything of."""
+    for y in prange(a.shape[0]):
+        for x in range(a.shape[1]):
+            for c in range(3):
+                out[y, x, c] = a[y, x, c] * gain
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("function", [rotate, brighten])
+def test_structures_are_written_together_where_arrays_are_apart(function, level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    if function is rotate:
+        given = [DRAW.integers(0, 9, shape).astype(np.float32) for shape in ((400, 4, 4), (400, 4))]
+        out, more = np.zeros((400, 4), np.float32), []
+    else:
+        given = [DRAW.integers(0, 9, (5, 400, 3)).astype(np.float32)]
+        out, more = np.zeros((5, 400, 3), np.float32), [np.float32(2)]
+    wanted, compiled = out.copy(), weft.jit(function)
+    for _ in range(2):
+        compiled(*given, out, *more)
+        function(*given, wanted, *more)
+        assert np.array_equal(out, wanted)
+    assert is_proved(compiled)
+    told = [r.message for r in compiled.remarks]
+    assert any("this store is made by wide accesses" in message for message in told)
+    # In place it runs as promised.
+    if function is brighten:
+        again = given[0].copy()
+        compiled(again, again, np.float32(2))
+        assert np.array_equal(again, given[0] * 2)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_neighbours_that_are_stored_over_are_loaded_again(level, monkeypatch) -> None:
     """Each iteration reads the row that it stores, element by element, and one that nobody stores."""

@@ -131,6 +131,55 @@ def test_a_number_that_cannot_be_nan_is_converted_by_an_instruction() -> None:
     assert "fptosi float %v to i32" in write_module(function.module)
 
 
+CLAMPED = """  %v = fmul {flags} {type} %x, 1.0
+  %a = call {flags} {type} @llvm.maxnum.{kind}({type} %v, {type} {least})
+  %above = fcmp {flags} olt {type} {most}, %a
+  %b = select i1 %above, {type} {most}, {type} %a
+  %i = call {result} @llvm.fpto{sign}i.sat.{result}.{kind}({type} %b)
+  %r = {extend} {result} %i to i64
+  ret i64 %r"""
+
+
+@pytest.mark.parametrize(("type", "kind"), [("float", "f32"), ("double", "f64")])
+@pytest.mark.parametrize(
+    ("result", "sign", "least", "most", "flags", "through"),
+    [
+        ("i8", "u", "0.0", "255.0", "fast", True),
+        ("i8", "u", "0.0", "255.0", "nnan", True),
+        ("i8", "u", "0.0", "255.5", "fast", True),
+        ("i16", "s", "-32768.0", "32767.0", "fast", True),
+        # NaN is 0, and is as well made so by what the processor has for it.
+        ("i8", "u", "0.0", "255.0", "", False),
+        ("i8", "u", "0.0", "256.0", "fast", False),
+        ("i8", "u", "-1.0", "255.0", "fast", False),
+        ("i8", "s", "0.0", "255.0", "fast", False),
+        ("i32", "s", "0.0", "255.0", "fast", False),
+    ],
+)
+def test_bytes_of_what_is_between_their_ends_are_those_of_integers(
+    type: str, kind: str, result: str, sign: str, least: str, most: str, flags: str, through: bool
+) -> None:
+    body = CLAMPED.format(
+        type=type, kind=kind, result=result, sign=sign, least=least, most=most, flags=flags,
+        extend="zext" if sign == "u" else "sext",
+    )  # fmt: skip
+    declared = f"declare {result} @llvm.fpto{sign}i.sat.{result}.{kind}({type})\n"
+    module = read_module(f"{DECLARED}{declared}define i64 @f({type} %x, i32 %n) {{\n{body}\n}}\n")
+    verify(module)
+    function = next(module.definitions())
+    numbers = np.array([x for x in FLOATS if np.isfinite(x)], np.float32 if type == "float" else np.float64)
+    x, n = numbers, np.zeros(len(numbers), np.int32)
+
+    def made() -> object:
+        return returned("f", [x, n], len(x))(module, "FR")
+
+    before = made()
+    assert (shorten_conversions(function) > 0) == through
+    verify(module)
+    np.testing.assert_equal(made(), before)
+    assert ("= fptosi " in write_module(module)) == through
+
+
 MINIMUM = "  %{r} = call float @llvm.minnum.f32(float %{x}, float {end})"
 MAXIMUM = "  %{r} = call float @llvm.maxnum.f32(float %{x}, float {end})"
 LESSER = "  %{r}.c = fcmp olt float %{x}, {end}\n  %{r} = select i1 %{r}.c, float %{x}, float {end}"

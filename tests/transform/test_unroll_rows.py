@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.analysis.loops.counted_loops import counted_exit, counted_loop, known_iterations
-from weft.analysis.loops.row_loops import LONGEST, LONGEST_FOUND, row_loops, straight_rows
+from weft.analysis.loops.row_loops import FEW, LONGEST, LONGEST_FOUND, row_loops, straight_rows
 from weft.graph.loops import loop_forest
 from weft.interp import Memory, Program, run_function
 from weft.ir.cfg_view import cfg_of
@@ -141,7 +141,8 @@ out:
         ("%id", "17", ((2,), LONGEST), 0),
         ("%found", "4", ((2,), LONGEST_FOUND), 1),
         ("%found", "5", ((2,), LONGEST_FOUND), 0),
-        ("%row", "2", None, 0),
+        ("%row", "4", ((), FEW), 1),
+        ("%row", "5", None, 0),
     ],
 )
 def test_rows_are_those_of_threads(which, bound, numbers, unrolled):

@@ -54,6 +54,8 @@ FEWEST_PAIRS = 4
 _STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
 """What is computed from counters and stays a number that steps."""
 
+_IN_LANES_ONLY = ("llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.")
+
 _IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
 
@@ -150,10 +152,13 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
 
 
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
-    """Whether loops inside of one call functions of mathematics: LLVM computes most for one number at a time."""
+    """Whether loops inside of one call functions of mathematics, or make integers of floats.
+
+    LLVM computes most of these for one number at a time, and makes each integer within its bounds by six instructions.
+    """
     inside = {b for loop in outer.children for b in loop.blocks}
     calls = [i.callee_name or "" for b in inside for i in view.blocks[b].instructions if i.op == "call"]
-    return any(name.startswith("llvm.sqrt.") or math_function(name) is not None for name in calls)
+    return any(name.startswith(_IN_LANES_ONLY) or math_function(name) is not None for name in calls)
 
 
 def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:

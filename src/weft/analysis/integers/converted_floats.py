@@ -28,6 +28,7 @@ _CHOICES = {"llvm.minnum": True, "llvm.minimum": True, "llvm.maxnum": False, "ll
 _UPPER, _LOWER = ("slt", "sle"), ("sgt", "sge")
 _STRICT = ("slt", "sgt")
 _EXACT = 1 << 53
+_NO_NAN = frozenset(("fast", "nnan"))
 
 Holding = Callable[[Value], Iterable[Condition]]
 
@@ -88,9 +89,21 @@ def is_saturating(instruction: Instruction) -> bool:
     return instruction.op == "call" and (instruction.callee_name or "").startswith(_SATURATING)
 
 
-def is_never_nan(number: Value) -> bool:
-    """Whether a float is poison instead of NaN."""
-    return isinstance(number, Instruction) and not {"fast", "nnan"}.isdisjoint(number.flags)
+def is_never_nan(number: Value, steps: int = STEPS) -> bool:
+    """Whether a float is a number, or poison instead of NaN."""
+    if isinstance(number, ConstFloat):
+        return not math.isnan(number.value)
+    if not isinstance(number, Instruction):
+        return False
+    if not _NO_NAN.isdisjoint(number.flags):
+        return True
+    if number.op != "select" or not steps:
+        return False
+    test, *chosen = number.operands
+    if isinstance(test, Instruction) and test.op == "fcmp" and set(chosen) == set(test.operands):
+        # What asks for the lesser of NaN and another number may be poison itself.
+        return not _NO_NAN.isdisjoint(test.flags) or all(is_never_nan(v, steps - 1) for v in chosen)
+    return all(is_never_nan(v, steps - 1) for v in chosen)
 
 
 def limits_of(conversion: Instruction, holding: Holding) -> tuple[Limits, list[Value]]:

@@ -39,8 +39,8 @@ larger ones grows with the product of the extents.
 """
 
 FEW = 4
-"""Iterations of a loop with accesses that is written out wherever these lead: a mask of 3 by 3 weights becomes nine loads,
-of which neighbours are accessed together."""
+"""Iterations of a loop with accesses that is written out wherever these lead: a mask of 3 by 3 weights becomes nine
+loads, of which neighbours are accessed together."""
 
 LARGEST = 400
 """Instructions of all iterations together."""
@@ -146,9 +146,10 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
                 limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
                 longest = min(longest or limit, limit)
     iterations = known_iterations(loop)
-    if not longest and found_accesses and iterations is not None and iterations <= FEW:
-        longest = FEW
-    return RowLoop(loop, iterations, tuple(found), longest) if longest else None
+    if longest:
+        return RowLoop(loop, iterations, tuple(found), longest)
+    few = found_accesses and iterations is not None and iterations <= FEW
+    return RowLoop(loop, iterations, (), FEW) if few else None
 
 
 def _parts(index: Value) -> Iterator[Value]:

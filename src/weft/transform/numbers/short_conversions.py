@@ -7,15 +7,18 @@ is compared with such that fit, and used otherwise only where these comparisons,
 between them, the nearest integer of 32 bits does as well. Integers that become floats, as counters and thread numbers
 do, are cut off first: as what guards say of them is known here.
 
+Numbers of 8 and 16 bits are made of such of 32, as bytes of a picture are, where minima and maxima have brought the
+float between their ends, and it is never NaN: nothing has to be brought there again.
+
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no conversion of a float to 64 bits whose
-range, or all that is seen of it, fits in 32 bits; no conversion to a float of 64 bits that fit. Preserves the program
-under FR: both make the same of a number in range, and of NaN 0 (``llvm.fptosi.sat``) or poison (``fptosi``, which also
-stands for the former where NaN is poison already).
+range, or all that is seen of it, fits in 32 bits; none to fewer than 32 of one that is so known to fit; no conversion
+to a float of 64 bits that fit. Preserves the program under FR: both make the same of a number in range, and of NaN 0
+(``llvm.fptosi.sat``) or poison (``fptosi``, which also stands for the former where NaN is poison already).
 """
 
 from __future__ import annotations
 
-from weft.analysis.integers.converted_floats import is_conversion, is_never_nan
+from weft.analysis.integers.converted_floats import is_conversion, is_never_nan, limits_of
 from weft.analysis.integers.intervals import Interval, full
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
@@ -23,18 +26,22 @@ from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import PURE
-from weft.ir.types import I32, I64, FloatType, FunctionType
+from weft.ir.types import F32, F64, I32, I64, FloatType, FunctionType, IntType
 
+_SIGNED, _NATURAL = "llvm.fptosi.sat.", "llvm.fptoui.sat."
 _TO_FLOATS = ("sitofp", "uitofp")
 _OPPOSITE = {"llvm.smin": "llvm.smax", "llvm.smax": "llvm.smin"}
 
 
 def shorten_conversions(function: Function) -> int:
     """Convert to 32 bits what fits; return how many conversions that were."""
+    few = [i for i in function.instructions() if _is_between_ends(i)]
+    for conversion in few:
+        _through_32_bits(conversion)
     wide = [i for i in function.instructions() if i.type == I64 and is_conversion(i)]
     floats = [i for i in function.instructions() if i.op in _TO_FLOATS and i.operands[0].type == I64]
     if not wide and not floats:
-        return 0
+        return len(few)
     view = cfg_of(function)
     ranges = Ranges(function, view, block_index(view.cfg))
     # Both are asked before anything changes.
@@ -47,7 +54,31 @@ def shorten_conversions(function: Function) -> int:
     floats = [i for i in floats if i.operands[0].type == I64]
     for conversion in floats:
         _cut_off(conversion)
-    return len(chosen) + len(floats)
+    return len(few) + len(chosen) + len(floats)
+
+
+def _is_between_ends(conversion: Instruction) -> bool:
+    """Whether minima and maxima bring a float, which is no NaN, between the ends of what it becomes, of few bits."""
+    name, type = conversion.callee_name or "", conversion.type
+    if not name.startswith((_SIGNED, _NATURAL)) or not isinstance(type, IntType) or type.bits >= I32.bits:
+        return False
+    number = conversion.operands[0]
+    if number.type not in (F32, F64) or not is_never_nan(number):
+        return False
+    limits, integers = limits_of(conversion, lambda _: ())
+    if integers:
+        return False
+    lo, hi = limits.limits(())
+    if name.startswith(_NATURAL):
+        return lo >= 0 and hi < 1 << type.bits
+    return lo >= -(1 << type.bits - 1) and hi < 1 << type.bits - 1
+
+
+def _through_32_bits(conversion: Instruction) -> None:
+    builder = Builder(before=conversion)
+    builder.loc = conversion.loc
+    number = builder.cast("fptosi", conversion.operands[0], I32)
+    replace_and_erase(conversion, builder.cast("trunc", number, conversion.type))
 
 
 def _cut_off(conversion: Instruction) -> None:
