@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.analysis.flushed_numbers import flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen import trials
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
@@ -63,6 +64,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
+from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.numbers.low_halves import halve_numbers
@@ -95,6 +97,14 @@ def _halve_numbers(unit: KernelUnit) -> bool:
 
 def _sign_counters(unit: KernelUnit) -> bool:
     return sign_counters(unit.function) > 0
+
+
+def _leave_flushing(unit: KernelUnit) -> bool:
+    unit.flushing = flushes_all(unit.module.definitions())
+    if unit.flushing:
+        message = f"the processor flushes the numbers of {unit.name} that are subnormal"
+        unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=FLUSHING_MODE.name)
+    return False
 
 
 def _check_barriers(unit: KernelUnit) -> None:
@@ -221,6 +231,13 @@ SIGNED_INDICES: Pass[KernelUnit] = Pass(
     _sign_indices,
     optional=True,
 )
+FLUSHING_MODE: Pass[KernelUnit] = Pass(
+    "flushing mode",
+    "it is known whether all numbers are flushed that are subnormal, which the processor does then",
+    _leave_flushing,
+    optional=True,
+    applies=lambda unit: has_flushing_mode(unit.spec.isa),
+)
 BARRIERS: Pass[KernelUnit] = Pass(
     "barriers",
     "each barrier orders something; it is known whether all threads arrive at each together",
@@ -316,6 +333,7 @@ KERNELS = PassList(
         ROWS_IN_TURN,
         FILLS,
         COPIED_RUNS,
+        FLUSHING_MODE,
         BARRIERS,
         OBSTACLES,
         UPDATED_ARRAYS,
