@@ -28,6 +28,7 @@ from weft.ir.constants import ConstAggregate, ConstFloat, ConstSplat, ConstZero,
 from weft.ir.types import F32, FloatType, Type
 
 LEAST_NORMAL = 2.0**-126
+_LARGE, _LARGE_QUOTIENT = 2.0**-78, 2.0**-60
 _ARITHMETIC = frozenset({"fadd", "fsub", "fmul", "fdiv"})
 _ROUNDED = ("fma", "sqrt")
 """Functions that are instructions of processors. No root of a normal number is subnormal."""
@@ -38,7 +39,18 @@ _CHOOSING = ("minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum
 _SIGNS = ("fabs", "copysign")
 _MOVES = frozenset({"phi", "select", "extractelement", "insertelement", "shufflevector", "freeze"})
 _INNOCENT = frozenset(
-    {"load", "store", "bitcast", "ret", "alloca", "getelementptr", "br", "switch", "insertvalue", "extractvalue"}
+    {
+        "load",
+        "store",
+        "bitcast",
+        "ret",
+        "alloca",
+        "getelementptr",
+        "br",
+        "switch",
+        "insertvalue",
+        "extractvalue",
+    }
 )
 
 
@@ -122,8 +134,14 @@ def _needed(i: Instruction) -> list[Value] | None:
     if i.op == "fcmp":
         return [] if _is_of_flush(i) else numbers
     if i.op in _ARITHMETIC:
-        return numbers if _is_only_flushed(i) else None
+        return _needed_by_arithmetic(i, numbers)
     return None
+
+
+def _needed_by_arithmetic(i: Instruction, numbers: list[Value]) -> list[Value] | None:
+    if not (_is_never_small(i) or _is_hidden(i)):
+        return None
+    return [number for number in numbers if not _is_guarded(i, number)]
 
 
 def _needed_by_call(i: Instruction) -> list[Value] | None:
@@ -141,10 +159,12 @@ def _needed_by_call(i: Instruction) -> list[Value] | None:
         return []
     if name is None or any(isinstance(t.scalar, FloatType) and t.scalar != F32 for t in types):
         return None
-    if name in _CHOOSING or name == "sqrt":
+    if name in _CHOOSING:
         return list(i.args)
+    if name == "sqrt":
+        return [] if _is_guarded_root(i) else list(i.args)
     if name in ("fma", *_APPROXIMATED):
-        return list(i.args) if _is_only_flushed(i) else None
+        return _needed_by_arithmetic(i, i.args)
     return None
 
 
@@ -156,29 +176,67 @@ def _function(value: Value) -> str | None:
     return parts[1] if len(parts) == 3 and parts[0] == "llvm" and parts[2].endswith("f32") else None
 
 
-def _is_only_flushed(i: Instruction) -> bool:
-    """Whether a number is used for nothing but to flush it."""
-    users = list(i.instruction_users())
-    return all(_is_part_of_flush(user, i) for user in users)
+def _is_hidden(value: Value) -> bool:
+    """Whether it makes no difference to all users of a number if it is flushed."""
+    return all(_hides(user, value) for user in value.instruction_users())
 
 
-def _is_part_of_flush(user: Instruction, number: Instruction) -> bool:
-    flush = flush_of(user)
-    if flush is not None:
-        return flush.number is number
-    if _function(user) == "copysign":
-        return user.args[0] is not number and all(_flushes_by(u, number) for u in user.instruction_users())
+def _hides(user: Instruction, value: Value) -> bool:
+    if user.op == "select":
+        return value not in user.operands[:2] and _guarded_by(user) is _without_sign(value)
     if user.op == "fcmp":
-        return all(_flushes_by(each, number) for each in user.instruction_users())
-    return _function(user) == "fabs" and all(
-        u.op == "fcmp" and all(_flushes_by(each, number) for each in u.instruction_users())
-        for u in user.instruction_users()
+        return _is_of_flush(user)
+    name = _function(user)
+    if name == "copysign" and user.args[0] is not value:
+        return True
+    return (name in _SIGNS and _is_hidden(user)) or _is_guarded(user, value) or _is_guarded_root(user)
+
+
+def _is_guarded(arithmetic: Instruction, operand: Value) -> bool:
+    """Whether what is computed of a number is used only where that is not subnormal."""
+    if arithmetic.op not in _ARITHMETIC and _function(arithmetic) not in ("fma", *_APPROXIMATED):
+        return False
+    number = _without_sign(operand)
+    if isinstance(number, Instruction) and _function(number) == "sqrt":
+        number = _without_sign(number.args[0])
+    return all(
+        user.op == "select" and arithmetic not in user.operands[:2] and _guarded_by(user) is number
+        for user in arithmetic.instruction_users()
     )
 
 
-def _flushes_by(user: Instruction, number: Value) -> bool:
-    flush = flush_of(user)
-    return flush is not None and flush.number is number
+def _is_guarded_root(root: Instruction) -> bool:
+    return _function(root) == "sqrt" and all(_is_guarded(user, root) for user in root.instruction_users())
+
+
+def _guarded_by(select: Instruction) -> Value | None:
+    """What is not subnormal, but for its sign, where a selection takes its last operand."""
+    test = select.operands[0]
+    if isinstance(test, Instruction) and test.op == "fcmp" and _is_of_flush(test):
+        return _without_sign(test.operands[0])
+    return None
+
+
+def _without_sign(value: Value) -> Value:
+    while isinstance(value, Instruction) and (value.op == "fneg" or _function(value) in _SIGNS):
+        value = value.operands[0] if value.op == "fneg" else value.args[0]
+    return value
+
+
+def _is_never_small(value: Value) -> bool:
+    """Whether a term of a sum is so large that what is left of it has no place below the least normal number.
+
+    Products of two numbers have 48 bits, so what comes next to a term of 2**-78 is 2**-126 from it, or more. Neither is
+    such a number small if it is divided by a root, which is 2**64 at most.
+    """
+    if not isinstance(value, Instruction):
+        return False
+    if value.op == "fdiv" and _function(value.operands[1]) == "sqrt":
+        return abs(_number(value.operands[0]) or 0.0) >= _LARGE_QUOTIENT
+    terms = value.operands if value.op in ("fadd", "fsub") else ()
+    if _function(value) == "fma":
+        terms = value.args[2:]
+    return any(abs(number) >= _LARGE for number in map(_number, terms) if number is not None)
 
 
 def _is_of_flush(comparison: Instruction) -> bool:
@@ -217,7 +275,7 @@ def _sources(value: Value) -> list[Value] | None:
         return []
     if not isinstance(value, Instruction):
         return None
-    if value.op in ("sitofp", "uitofp"):
+    if value.op in ("sitofp", "uitofp") or _is_never_small(value):
         return []
     if value.op in _MOVES or value.op == "fneg":
         return [o for o in value.operands if isinstance(o.type.scalar, FloatType)]

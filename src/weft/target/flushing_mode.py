@@ -1,8 +1,9 @@
 """Programs that flush all numbers run in the mode of x86 processors that does so (`weft.analysis.flushed_numbers`).
 
 The mode is set where the runtime enters the program, and what was set before is set again behind it. It flushes what is
-computed. What is loaded is multiplied by one where the program flushes it (``llvm.canonicalize``). LLVM is told, so that
-it does not take a difference that is 0 for one of equal numbers.
+computed. What is loaded is multiplied by one where the program flushes it. (``llvm.canonicalize`` is for that, but LLVM
+22 fails at it for parts of registers.) LLVM is told of the mode, so that it does not take a difference that is 0 for
+one of equal numbers.
 
 Precondition: the program flushes all that it computes. Behind the last program that the interpreter runs.
 """
@@ -12,10 +13,10 @@ from __future__ import annotations
 import re
 
 from weft.analysis.flushed_numbers import flush_of, is_rounded
-from weft.ir import Builder, ConstInt, Function, Module
+from weft.ir import Builder, ConstFloat, ConstInt, Function, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.intrinsics import PURE
-from weft.ir.types import I32, PTR, VOID, FunctionType, VectorType
+from weft.ir.constants import InlineAsm, Poison
+from weft.ir.types import F32, I32, PTR, VOID, FunctionType, VectorType
 from weft.machine.targets import Isa
 
 _MODE = 0x8040
@@ -35,25 +36,30 @@ def leave_flushing_to_processor(module: Module) -> int:
 
 
 def _leave(function: Function) -> int:
-    count = 0
-    for block in function.blocks:
-        for i in list(block.instructions):
-            flush = flush_of(i)
-            if flush is None or not flush.is_whole:
-                continue
-            number = flush.number
-            if not is_rounded(number):
-                build = Builder(before=i)
-                build.loc = i.loc
-                type = i.type
-                suffix = f"v{type.count}f32" if isinstance(type, VectorType) else "f32"
-                name = f"llvm.canonicalize.{suffix}"
-                number = build.call(build.module.declare(name, FunctionType(type, (type,)), PURE), (number,))
-            i.replace_all_uses(number)
-            count += 1
-    if count:
+    flushes = [(i, f) for i in function.instructions() if (f := flush_of(i)) is not None and f.is_whole]
+    one: Value | None = None
+    for i, flush in flushes:
+        number = flush.number
+        if not is_rounded(number):
+            one = one or _one(function)
+            build = Builder(before=i)
+            build.loc = i.loc
+            factor = one
+            if isinstance(i.type, VectorType):
+                first = build.insert_element(Poison(i.type), one, ConstInt(I32, 0))
+                factor = build.shuffle(first, first, (0,) * i.type.count)
+            number = build.binary("fmul", number, factor)
+        i.replace_all_uses(number)
+    if flushes:
         remove_dead_instructions(function)
-    return count
+    return len(flushes)
+
+
+def _one(function: Function) -> Value:
+    """A number that is 1 without LLVM knowing it, which would leave out products with it."""
+    type = FunctionType(F32, (F32,))
+    build = Builder(before=function.entry.instructions[0])
+    return build.call(InlineAsm(PTR, 'asm "", "=x,0"'), (ConstFloat.of(F32, 1.0),), type)
 
 
 def enter_flushing_mode(module: Module, entry: Function) -> None:
