@@ -67,6 +67,7 @@ from weft.passes.stages import Form, Runnable
 from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
@@ -89,6 +90,10 @@ def _lower_work_items(unit: KernelUnit) -> None:
 
 def _sign_indices(unit: KernelUnit) -> bool:
     return sign_indices(unit.function) > 0
+
+
+def _hoist_tested_loads(unit: KernelUnit) -> bool:
+    return hoist_tested_loads(unit.function) > 0
 
 
 def _halve_numbers(unit: KernelUnit) -> bool:
@@ -213,6 +218,11 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
 )
+TESTED_LOADS: Pass[KernelUnit] = Pass(
+    "tested loads",
+    "what the test of a loop loads from one place, where the loop does not write, is loaded before it",
+    _hoist_tested_loads,
+)
 LOW_HALVES: Pass[KernelUnit] = Pass(
     "low halves",
     "numbers of which the low half is extended have 32 bits, if no more of them is used",
@@ -322,6 +332,7 @@ KERNELS = PassList(
         SHORT_ROWS,
         AGGREGATES,
         WORK_ITEMS,
+        TESTED_LOADS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         LOW_HALVES,
