@@ -66,6 +66,7 @@ from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
 from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
+from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.numbers.low_halves import halve_numbers
@@ -82,6 +83,7 @@ def _meets(unit: KernelUnit) -> bool:
 def _lower_work_items(unit: KernelUnit) -> None:
     unit.most_lanes = lanes_with_room(require_room(unit.module))
     lower_work_items(unit.module, unit.function)
+    access_shared(unit.function)
     unit.premises = Premises.of(unit.options, asks_for_lanes(unit.module))
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
