@@ -4,7 +4,8 @@
     %q = getelementptr i32, ptr %p, i64 %k            ==>   %q = getelementptr i32, ptr addrspace(3) %own, i64 %k
     atomicrmw add ptr %q, i32 1                             atomicrmw add ptr addrspace(3) %q, i32 1
 
-Then atomic operations there need no locks (`weft.transform.groups.group_atomics`). Pointers that may lead elsewhere stay.
+Then atomic operations there need no locks (`weft.transform.groups.group_atomics`). Pointers that may lead elsewhere
+stay.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no load, store or atomic operation is at a
 place that is reckoned from such a cast. Preserves the program under FR.

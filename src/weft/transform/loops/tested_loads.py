@@ -6,8 +6,8 @@ A loop whose bound is loaded again for each iteration counts to nothing that is 
 apart; a range of Python asks for its bound once.
 
 Precondition: canonical P-LLVM whose invariant addresses are computed before loops, or in their headers. Postcondition:
-no header of a loop loads from one place what the loop cannot write. Preserves the program under FR: a header runs whenever its loop is
-entered.
+no header of a loop loads from one place what the loop cannot write. Preserves the program under FR: a header runs
+whenever its loop is entered.
 """
 
 from __future__ import annotations
