@@ -9,7 +9,9 @@ LLVM's ``instcombine`` computes such sums in 64 bits as well, where all that is 
 as ``(id * 9 << 32) >> 32``, which says no longer that they do not wrap around: then nobody knows that lanes are
 neighbours. Other sums it leaves as they are, and so does this.
 
-Preserves the program under FR: a sum that wraps around where it may not is poison.
+Precondition: plain LLVM IR; what is in variables is not seen. Postcondition: no ``int`` is extended that is computed of
+ids and constants alone, its last operation without wrapping around. Preserves the program under FR: a sum that wraps
+around where it may not is poison.
 """
 
 from __future__ import annotations
