@@ -25,6 +25,7 @@ OPTIONAL_PASSES = {
             "counts ahead",
             "filled runs",
             "fills",
+            "flushing mode",
             "front versions",
             "full groups",
             "grid walks",

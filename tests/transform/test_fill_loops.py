@@ -11,6 +11,19 @@ from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.transform.loops.fill_loops import fill_at_once
 
+
+def test_a_kernel_in_cuda_cpp_fills_runs_that_are_looked_up_in_each_iteration() -> None:
+    """Its bound may be loaded before the loop, and that printf is no function of the library is no matter."""
+    module = cuda.Module(
+        'extern "C" __global__ void fill(const char *__restrict__ x, const int *__restrict__ at, char *__restrict__ y)'
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; for (int k = at[i]; k < at[i + 1]; k++) y[k] = x[i]; }"
+    )
+    values, result = np.arange(4, dtype=np.int8), np.full(20, -1, np.int8)
+    module["fill"][1, 4](values, np.array([0, 9, 9, 12, 20], np.int32), result)
+    assert list(result) == [0] * 9 + [2] * 3 + [3] * 8
+    assert "llvm.memset" in module["fill"].inspect_llvm()
+
+
 #   entry ──> head <──┐
 #              │ └─> body
 #             out

@@ -125,6 +125,16 @@ LEFT_OUT = (
         ("counter banks",),
     ),
     LeftOut(
+        "`invariants` does that",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("tested loads",),
+    ),
+    LeftOut(
+        "only instructions of PTX flush numbers",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("flushing mode",),
+    ),
+    LeftOut(
         "divergence analysis knows what is the same in all lanes, wherever it stands",
         (KERNELS,),
         ("invariants",),

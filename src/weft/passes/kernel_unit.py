@@ -91,6 +91,8 @@ class KernelUnit(Struct):
         ask any more; "" for none.
     bands, of_bands
         The box of threads that most of them run in, in bands of rows, where they do; and the function for that.
+    flushing
+        Whether the processor is to flush numbers that are subnormal.
     narrow
         Its divergence once numbers are narrowed, if that was looked at before.
     walking
@@ -145,6 +147,7 @@ class KernelUnit(Struct):
     bounds: str = ""
     bands: Bands | None = None
     of_bands: str = ""
+    flushing: bool = False
     narrow: Divergence | None = None
     walking: tuple[Walk | None] | None = None
     open_choice: OpenChoice | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.analysis.flushed_numbers import flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen import trials
 from weft.codegen.barrier_checks import check_barriers, remark_kept_values
@@ -63,8 +64,11 @@ from weft.passes.scalar import (
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
+from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
+from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
@@ -79,6 +83,7 @@ def _meets(unit: KernelUnit) -> bool:
 def _lower_work_items(unit: KernelUnit) -> None:
     unit.most_lanes = lanes_with_room(require_room(unit.module))
     lower_work_items(unit.module, unit.function)
+    access_shared(unit.function)
     unit.premises = Premises.of(unit.options, asks_for_lanes(unit.module))
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
@@ -89,12 +94,24 @@ def _sign_indices(unit: KernelUnit) -> bool:
     return sign_indices(unit.function) > 0
 
 
+def _hoist_tested_loads(unit: KernelUnit) -> bool:
+    return hoist_tested_loads(unit.function) > 0
+
+
 def _halve_numbers(unit: KernelUnit) -> bool:
     return halve_numbers(unit.function) > 0
 
 
 def _sign_counters(unit: KernelUnit) -> bool:
     return sign_counters(unit.function) > 0
+
+
+def _leave_flushing(unit: KernelUnit) -> bool:
+    unit.flushing = flushes_all(unit.module.definitions())
+    if unit.flushing:
+        message = f"the processor flushes the numbers of {unit.name} that are subnormal"
+        unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=FLUSHING_MODE.name)
+    return False
 
 
 def _check_barriers(unit: KernelUnit) -> None:
@@ -203,6 +220,11 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
 )
+TESTED_LOADS: Pass[KernelUnit] = Pass(
+    "tested loads",
+    "what the test of a loop loads from one place, where the loop does not write, is loaded before it",
+    _hoist_tested_loads,
+)
 LOW_HALVES: Pass[KernelUnit] = Pass(
     "low halves",
     "numbers of which the low half is extended have 32 bits, if no more of them is used",
@@ -220,6 +242,13 @@ SIGNED_INDICES: Pass[KernelUnit] = Pass(
     "sums that end as places in small objects do not wrap around, where that is known",
     _sign_indices,
     optional=True,
+)
+FLUSHING_MODE: Pass[KernelUnit] = Pass(
+    "flushing mode",
+    "it is known whether all numbers are flushed that are subnormal, which the processor does then",
+    _leave_flushing,
+    optional=True,
+    applies=lambda unit: has_flushing_mode(unit.spec.isa),
 )
 BARRIERS: Pass[KernelUnit] = Pass(
     "barriers",
@@ -305,6 +334,7 @@ KERNELS = PassList(
         SHORT_ROWS,
         AGGREGATES,
         WORK_ITEMS,
+        TESTED_LOADS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         LOW_HALVES,
@@ -316,6 +346,7 @@ KERNELS = PassList(
         ROWS_IN_TURN,
         FILLS,
         COPIED_RUNS,
+        FLUSHING_MODE,
         BARRIERS,
         OBSTACLES,
         UPDATED_ARRAYS,

@@ -24,6 +24,11 @@ from weft.passes.runner import Runner
 from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Form, Runnable, Stage, StageLog, log_of
 from weft.runtime.launch_terms import LaunchTerms
+from weft.target.flushing_mode import (
+    enter_flushing_mode,
+    leave_flushing_to_processor,
+    text_in_flushing_mode,
+)
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
 from weft.target.passes import FINAL, WHOLE, Pipeline
 from weft.target.vector_math import MathSymbol, of_libraries
@@ -133,7 +138,12 @@ class StartedKernel(Struct):
         unit, log = self.unit, self.log
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
+            if unit.flushing:
+                leave_flushing_to_processor(unit.module)
+                enter_flushing_mode(unit.module, unit.module.functions[unit.entry])
             text = machine_text(unit.module, unit.spec.isa)
+            if unit.flushing:
+                text = text_in_flushing_mode(text)
         program = unit.done
         alone = unit.summary is None and unit.order.obstacle is None
         return LoweredKernel(

@@ -12,7 +12,7 @@ from weft.options import Timings
 from weft.passes.declared import Fact, Meaning, Pass
 from weft.target.machine import TargetSpec
 from weft.target.passes import CANONICAL as CANONICAL_PASSES
-from weft.target.passes import INLINED, optimize
+from weft.target.passes import INLINED, SROA_ONLY, optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
@@ -35,6 +35,7 @@ from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_addresses import widen_addresses
 from weft.transform.numbers.wide_comparisons import widen_comparisons
+from weft.transform.numbers.wide_sums import keeps_ids_in_memory, widen_sums
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.stack_addresses import sink_stack_addresses
 from weft.transform.wide_masks import widen_masks
@@ -86,7 +87,13 @@ PLAIN = Fact("plain", "no block predicates, shadows, guards or total instruction
 
 
 def _make_canonical(unit: ScalarUnit) -> None:
-    text = write_module(unit.module, plain=True)
+    text = ""
+    if any(map(keeps_ids_in_memory, unit.module.definitions())):
+        with unit.timings.measure("llvm"):
+            text = optimize(write_module(unit.module, plain=True), SROA_ONLY, unit.spec.machine)
+        unit.module = read_module(text)
+    if sum(map(widen_sums, list(unit.module.definitions()))) or not text:
+        text = write_module(unit.module, plain=True)
     with unit.timings.measure("llvm"):
         text = optimize(text, CANONICAL_PASSES, unit.spec.machine)
     unit.module = read_module(text)

@@ -27,7 +27,8 @@ def may_call_library(function: Function) -> bool:
     """Whether a function may call what the C library has for runs, and is not that, or told to do without it."""
     if function.name.partition(".")[0] in _LIBRARY:
         return False
-    return not any(text.startswith('"no-builtin') for text in function.attributes)
+    withheld = {'"no-builtins"', *(f'"no-builtin-{name}"' for name in _LIBRARY)}
+    return not any(text.partition("=")[0] in withheld for text in function.attributes)
 
 
 def counters_in(loop: CountedLoop) -> dict[Value, Counter]:

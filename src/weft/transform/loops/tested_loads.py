@@ -5,9 +5,9 @@
 A loop whose bound is loaded again for each iteration counts to nothing that is known. C says ``restrict`` of what lies
 apart; a range of Python asks for its bound once.
 
-Precondition: canonical P-LLVM whose invariant addresses are computed before loops. Postcondition: no header of a loop
-loads from one place what the loop cannot write. Preserves the program under FR: a header runs whenever its loop is
-entered.
+Precondition: canonical P-LLVM whose invariant addresses are computed before loops, or in their headers. Postcondition:
+no header of a loop loads from one place what the loop cannot write. Preserves the program under FR: a header runs
+whenever its loop is entered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft.analysis.memory.alias import are_apart, bases_of
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.effects import may_write
+from weft.ir.effects import is_speculatable, may_write
 from weft.ir.layout import DataLayout
 
 
@@ -34,8 +34,9 @@ def hoist_tested_loads(function: Function) -> int:
         written = _written(inside, function.layout) if loads else None
         for load in loads if written is not None else ():
             if all(are_apart(a, b) for a in bases_of(load.pointer, function.layout) for b in written or ()):
-                header.instructions.remove(load)
-                before.insert_before(before.terminator, load)
+                for i in (*_address(load, inside), load):
+                    header.instructions.remove(i)
+                    before.insert_before(before.terminator, i)
                 moved += 1
     return moved
 
@@ -46,13 +47,39 @@ def _first_loads(header: BasicBlock, inside: set[BasicBlock]) -> list[Instructio
     for i in header.non_phis():
         if i.op == "call" or may_write(i):
             break
-        if i.op == "load" and i.is_plain_access and not _is_inside(i.pointer, inside):
+        if i.op == "load" and i.is_plain_access and _is_from_outside(i.pointer, header, inside):
             found.append(i)
     return found
 
 
 def _is_inside(value: Value, inside: set[BasicBlock]) -> bool:
     return isinstance(value, Instruction) and value.block in inside
+
+
+def _is_from_outside(address: Value, header: BasicBlock, inside: set[BasicBlock]) -> bool:
+    """Whether an address is computed from what is outside of a loop, be it in its header."""
+    work, seen = [address], set[Value]()
+    while work:
+        value = work.pop()
+        if value in seen or not isinstance(value, Instruction) or value.block not in inside:
+            continue
+        if value.block is not header or value.is_phi or value.op == "load" or not is_speculatable(value):
+            return False
+        seen.add(value)
+        work += value.used_values()
+    return True
+
+
+def _address(load: Instruction, inside: set[BasicBlock]) -> list[Instruction]:
+    """What a header computes such an address by, in order."""
+    needed, work = set[Value](), [load.pointer]
+    while work:
+        value = work.pop()
+        if isinstance(value, Instruction) and _is_inside(value, inside) and value not in needed:
+            needed.add(value)
+            work += value.used_values()
+    assert load.block is not None
+    return [i for i in load.block.instructions if i in needed]
 
 
 def _written(inside: set[BasicBlock], layout: DataLayout) -> set[Value] | None:
