@@ -1,4 +1,4 @@
-"""LLVM is told that arrays are apart only where all that is accessed is seen to be a parameter, or own (`told_apart`)."""
+"""LLVM hears that arrays are apart only where all accesses are of parameters, or own objects (`told_apart`)."""
 
 import pytest
 
@@ -52,8 +52,10 @@ def test_parameters_are_told_apart(before: str, source: str, type: str, promised
     assert ["noalias" in argument.attributes for argument in function.args] == [told, told, False]
 
 
-def test_straight_code_gains_nothing() -> None:
-    text = "define void @f(ptr %a, ptr %b) {\n  %x = load i8, ptr %a\n  store i8 %x, ptr %b\n  ret void\n}\n"
+def test_stores_behind_loops_gain_nothing() -> None:
+    text = COPY.format(before="", source="%a", type="float")
+    store, last = "  store float %x, ptr %to\n", "  ret void\n"
+    text = text.replace(store, "").replace(last, store + last) + "declare void @g()\n"
     function = read_module(text).functions["f"]
     function.attributes = (f'"{ARRAYS_APART_ATTRIBUTE}"',)
     assert not tell_apart(function)
