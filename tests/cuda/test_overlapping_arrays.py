@@ -65,3 +65,31 @@ def test_bytes_in_common() -> None:
     assert have_common_bytes([a, a]) and have_common_bytes([a[:5], 3, (a[4:],)])
     assert not have_common_bytes([a[:4], a[4:], 1.0, np.zeros(0), np.zeros(3)])
     assert have_common_bytes([a[:, :4], a[:, 4:]]), "rows lie between each other's"
+
+
+@cuda.jit
+def products(a, b, c):
+    i = cuda.grid(1)
+    if i < a.shape[0]:
+        for r in range(8):
+            for q in range(8):
+                s = np.float32(0)
+                for k in range(8):
+                    s += a[i, r, k] * b[i, k, q]
+                c[i, r, q] = s
+
+
+def test_threads_by_themselves_have_vectors_where_arrays_are_apart() -> None:
+    a, b = np.random.default_rng(4).integers(-3, 4, (2, 40, 8, 8)).astype(np.float32)
+    c = np.zeros_like(a)
+    products[2, 32](a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+    (compiled,) = products.overloads.values()
+    assert compiled.terms.arrays_apart
+    wanted = a.copy()
+    for r in range(8):
+        for q in range(8):
+            wanted[:, r, q] = np.sum(wanted[:, r, :] * b[:, :, q], axis=1)
+    products[2, 32](a, b, a)
+    np.testing.assert_array_equal(a, wanted)
+    assert any(not made.options.arrays_apart for made in products._specializations.made.values())

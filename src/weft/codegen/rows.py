@@ -32,7 +32,10 @@ from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop, loop_below, two_arms
 from weft.codegen.run_unit import RunUnit
 from weft.codegen.vectorization import VectorizationSummary
+from weft.graph.loops import loop_forest
 from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import I32, I64, FunctionType
 from weft.transform.groups.merge_groups import GroupMerge
 
@@ -234,6 +237,12 @@ def run_part(
     if kernel.partial is None:
         with counted_loop(builder, function, first, last, "threads") as thread:
             builder.call(kernel.full, arguments(thread))
+            back = builder.block
+        if loop_forest(cfg_of(kernel.full).cfg).loops:
+            # Inner loops are to be vectors. Where LLVM writes them out first, it would take threads together instead,
+            # whose elements are whole rows apart.
+            assert back is not None
+            mark_scalar(back.terminator)
         return
     if kernel.anywhere:
         _run_from_first(group, kernel, arguments, first, last)

@@ -36,6 +36,7 @@ from weft.transform.groups.merge_groups import merge_groups
 from weft.transform.groups.work_items import WorkItems
 from weft.transform.loops.alone import is_for_llvm, prepare_alone
 from weft.transform.loops.guess_ranges import guess_for_good
+from weft.transform.loops.told_apart import tell_apart
 from weft.transform.splitting.barriers import barriers_of, cut_behind
 
 
@@ -211,7 +212,8 @@ def _runs_alone(unit: KernelUnit) -> bool:
 
 
 def _prepare_alone(unit: KernelUnit) -> bool:
-    return prepare_alone(unit.function, unit.spec.isa) > 0
+    unit.told_apart = tell_apart(unit.function)
+    return prepare_alone(unit.function, unit.spec.isa) > 0 or unit.told_apart
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
@@ -221,6 +223,7 @@ def _cut_rows(unit: KernelUnit) -> bool:
     if unit.alone:
         alone = unit.module.functions[unit.alone]
         unit.alone_rows, _ = _rows_of(unit, alone)
+        unit.told_apart |= tell_apart(alone)
         prepare_alone(alone, unit.spec.isa)
         unit.alone_counts = is_for_llvm(alone)
     if unit.plan is not None and unit.plan.width == 1:
@@ -313,7 +316,8 @@ BOTH_WAYS: Pass[KernelUnit] = Pass(
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
 ALONE: Pass[KernelUnit] = Pass(
     "threads alone",
-    "loops of threads by themselves ask no counter or index that they look up for its sign, but in other versions",
+    "loops of threads by themselves ask no counter or index that they look up for its sign, but in other versions; LLVM"
+    " knows that arrays are apart where launches see to that",
     _prepare_alone,
     applies=_runs_alone,
 )

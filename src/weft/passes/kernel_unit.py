@@ -103,6 +103,8 @@ class KernelUnit(Struct):
         The function for threads one by one then, "" for none, and how it is cut out of rows.
     alone_counts
         Whether LLVM's vectorizers may find work there.
+    told_apart
+        Whether code for threads one by one rests on arrays that are apart.
     updated
         Arrays that threads only update.
     box_width
@@ -154,6 +156,7 @@ class KernelUnit(Struct):
     alone: str = ""
     alone_rows: Rows | None = None
     alone_counts: bool = False
+    told_apart: bool = False
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
     box_width: int = 0
     box: tuple[int, int] | None = None
@@ -209,7 +212,7 @@ class KernelUnit(Struct):
         asked_for = self.options.width is not None or self.options.brush is not None
         width = done.barrier_width if warp is None and not asked_for else 0
         apart = self.summary is not None and self.summary.replacement.arrays_apart
-        apart = apart or self.updated.arrays_apart
+        apart = apart or self.updated.arrays_apart or self.told_apart
         rows, columns = self.box or (0, 0)
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, rows, columns)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from weft.analysis.loops.row_loops import LONGEST, row_loops, straight_rows
+from weft.analysis.loops.row_loops import LONGEST_KNOWN, row_loops, straight_rows
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import ConstInt, Function, Module
 from weft.ir.cfg_view import cfg_of
@@ -87,7 +87,7 @@ def _write_out(unit: RowUnit) -> bool:
     for row in row_loops(function, view):
         for number in row.numbers:
             if number not in known:
-                found[number] = LONGEST
+                found[number] = LONGEST_KNOWN
     unit.row_numbers = tuple(sorted(found.items()))
     return bool(asked)
 
