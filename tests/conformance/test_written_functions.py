@@ -203,6 +203,40 @@ def test_numbers_that_are_not_finite_or_in_no_order() -> None:
     assert_as_numpy("np.interp(a, b, b * b), np.interp(b, b, b)", FLOATS, single)
 
 
+@pytest.mark.parametrize("kind", MATRICES)
+def test_new_axes(kind: str) -> None:
+    m = MATRICES[kind]
+    row = np.arange(float(m.shape[1]))
+    assert_as_numpy(
+        "a[:, None], a[None], a[..., np.newaxis], a[None, ..., 1, None], a[2, None], a[1, 2, None]", m
+    )
+    assert_as_numpy(
+        "a[:, None] * a, a[None, 1:3] + b, (a + b)[:, None, ::2], b[:, None] - b[None, :]", m, row
+    )
+    assert_as_numpy("((a[:, None] - a[None]) ** 2).sum(-1), np.max(abs(a[:, :, None] - b), axis=2)", m, row)
+    assert_as_numpy("np.sum(a[:0, None] * b, axis=-1), a[:1][:, None] + a, b[None, None]", m, row)
+
+
+def test_assignments_through_new_axes() -> None:
+    def assigns(a, b):
+        c = np.zeros((a.shape[0], 2, a.shape[1]))
+        c[:, 0] = a
+        c[None, :, 1] = b
+        d = np.zeros_like(a)
+        d[:, None] += a[:, None] * 2
+        d[None, 0, None] = 1
+        return c, d
+
+    for one, other in zip(assigns(MATRIX, MATRIX[0]), weft.jit(assigns)(MATRIX, MATRIX[0]), strict=True):
+        np.testing.assert_array_equal(other, one)
+
+
+def test_axes_in_another_order() -> None:
+    block = RANDOM.random((2, 3, 4))
+    assert_as_numpy("np.transpose(a, axes=(1, 0, 2)), np.transpose(a, (2, 0, 1)), np.transpose(a)", block)
+    assert_as_numpy("a.transpose(0, 2, -2), a.transpose((1, 2, 0)), a.transpose(None), a.T", block)
+
+
 def test_identities() -> None:
     assert_as_numpy("np.eye(a), np.eye(a, 6, 1), np.eye(a, k=-2, dtype=np.int32), np.identity(a)", 4)
     assert_as_numpy("np.interp(a, b, b * b), np.digitize(a, b)", 0.3, EDGES)

@@ -22,7 +22,7 @@ from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.lowering.numbers.comparisons import truth
 from weft.frontend.python.lowering.numbers.complexes import conjugate
 from weft.frontend.python.lowering.threads.cuda_memory import dtype_of
-from weft.frontend.python.types import Array, Record, boolean
+from weft.frontend.python.types import Array, NoneType, Record, boolean
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -90,8 +90,12 @@ def _conjugate(low: Lowering, array: Typed, args: Arguments) -> Typed:
 
 @method("transpose")
 def _transpose(low: Lowering, array: Typed, args: Arguments) -> Typed:
-    axes = [item.int_literal for item in shape_items(list(args.values))]
-    return permuted(low, array, axes)
+    if args.values and args.keywords:
+        raise TypingError(f"{args.name}() takes its axes once")
+    given = args.values or args.bind("axes", optional=1)
+    if len(given) == 1 and isinstance(given[0].type, NoneType):
+        given = ()
+    return permuted(low, array, [item.int_literal for item in shape_items(list(given))])
 
 
 @method("cumsum")
