@@ -13,7 +13,7 @@ import numpy as np
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python import device_matrices, device_sequences
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
-from weft.frontend.python.lowering.arrays.arrays import Slice
+from weft.frontend.python.lowering.arrays.arrays import NewAxis, Slice
 from weft.frontend.python.lowering.arrays.elementwise import (
     Lazy,
     combine,
@@ -103,8 +103,9 @@ def _is_given(value: Typed | None) -> bool:
 
 @call(np.outer)
 def _outer(low: Lowering, args: Arguments) -> Typed:
-    a, b = given(low, args, "a b")
-    return _run(low, args, device_matrices.outer, array_of(args, a), array_of(args, b))
+    a, b = (flat(low, array_of(args, value)) for value in given(low, args, "a b"))
+    column, row = view(low, a, [Slice(), NewAxis()]), view(low, b, [NewAxis(), Slice()])
+    return combine(low, lambda low, x, y: binary(low, "*", x, y), column, row)
 
 
 @call(np.eye, np.identity)
