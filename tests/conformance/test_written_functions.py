@@ -65,7 +65,7 @@ def assert_as_numpy(call: str, *arguments: Any) -> None:
     plain, ours = compiled(call, *names)
     try:
         wanted = plain(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
-    except (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError) as error:
+    except (TypeError, ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError) as error:
         with pytest.raises(type(error)):
             ours(*arguments)
         return
@@ -309,6 +309,46 @@ def test_arrays_are_unpacked() -> None:
     np.testing.assert_array_equal(weft.jit(swaps)(MATRIX.copy()), swaps(MATRIX.copy()))
     with pytest.raises(weft.errors.ArrayShapeError, match="an array of another length than 3 is unpacked"):
         weft.jit(unpacks)(MATRIX[:, :2])
+
+
+def negates_where_positive(a):
+    a[a > 0.2] = -a[a > 0.2]
+    a[a < -0.5] = a[:1] if a.ndim == 1 else a[0, :1]
+    return a
+
+
+def moves(a):
+    b = np.arange(a.size)[::-1] // 2
+    a[b] = a
+    a[b[:3]] = a[::-1][:3]
+    return a
+
+
+def misses(a):
+    a[a > 0.2] = a[:2]
+    return a
+
+
+def stores_tuples(a):
+    a[:3] = a[-3:] = 1, 2.5, 3
+    return a
+
+
+@pytest.mark.parametrize("change", [negates_where_positive, moves, misses, stores_tuples])
+@pytest.mark.parametrize("kind", ["float64", "float32", "backwards"])
+def test_what_arrays_select_is_assigned_arrays_and_tuples(change: Callable[..., Any], kind: str) -> None:
+    given = VECTORS[kind] / 10
+    try:
+        wanted = change(given.copy())
+    except ValueError:
+        with pytest.raises(weft.errors.ArrayShapeError, match="the shapes of the arrays do not go together"):
+            weft.jit(change)(given.copy())
+        return
+    np.testing.assert_array_equal(weft.jit(change)(given.copy()), wanted)
+    if change is negates_where_positive:
+        np.testing.assert_array_equal(
+            weft.jit(change)(SPARSE[::2, ::-1].copy()), change(SPARSE[::2, ::-1].copy())
+        )
 
 
 def test_identities() -> None:

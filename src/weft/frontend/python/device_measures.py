@@ -39,7 +39,7 @@ def spread(a: Any) -> Any:
 def weighted_mean(a: Any, weights: Any) -> Any:
     """The mean of the elements, each counted as often as its weight says."""
     if a.size != weights.size:
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
     scale = np.sum(weights)
     if scale == 0:
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")

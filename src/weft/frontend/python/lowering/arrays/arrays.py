@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
@@ -23,6 +24,7 @@ from weft.frontend.python.lowering.arrays.array_parts import (
     strides_of,
 )
 from weft.frontend.python.lowering.arrays.memory import load_element, scalar_align, store_element
+from weft.frontend.python.lowering.calls.registry import CALLS, Arguments
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
 from weft.frontend.python.lowering.checks import INDEX, check
 from weft.frontend.python.lowering.numbers.casts import to_int64
@@ -135,6 +137,8 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
         return
     if indices is None:
         target = view(low, array, parts) if field is None else field_of_all(low, array, field)
+        if isinstance(value.type, Tuple):
+            value = CALLS[np.array](low, Arguments("array", [value], {}))
         if isinstance(value.type, Array):
             assign_elements(low, target, value)
         else:

@@ -252,17 +252,21 @@ def _dtype(lazy: Lazy) -> Scalar:
 def _require_shape(low: Lowering, lazy: Lazy, extents: list[Value]) -> None:
     """See that the values fit: each extent is the target's, or 1."""
     for mine, wanted in zip(reversed(lazy.extents), reversed(extents), strict=False):
-        if mine is wanted or (isinstance(mine, ConstInt) and mine.signed == 1):
-            continue
-        if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
-            if mine.signed != wanted.signed:
-                raise TypingError(f"{mine.signed} elements do not fit into {wanted.signed}")
-            continue
-        if not low.stack[0].is_kernel:
-            low.frame.use(low)
-            b = low.builder
-            wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
-            low.frame.fail_if(low, wrong, shape_error(low))
+        require_extent(low, mine, wanted)
+
+
+def require_extent(low: Lowering, mine: Value, wanted: Value) -> None:
+    """Fail where an extent is neither that of the target nor 1; in kernels, which raise nothing, do nothing."""
+    if mine is wanted or (isinstance(mine, ConstInt) and mine.signed == 1):
+        return
+    if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
+        if mine.signed != wanted.signed:
+            raise TypingError(f"{mine.signed} elements do not fit into {wanted.signed}")
+    elif not low.stack[0].is_kernel:
+        low.frame.use(low)
+        b = low.builder
+        wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
+        low.frame.fail_if(low, wrong, shape_error(low))
 
 
 def _clashes(low: Lowering, target: Typed, lazy: Lazy) -> Value | None:
