@@ -351,6 +351,19 @@ def test_what_arrays_select_is_assigned_arrays_and_tuples(change: Callable[..., 
         )
 
 
+def test_rows_that_an_array_of_indices_selects() -> None:
+    order = np.array([3, 0, -1, 3])
+    for a in (SPARSE, SPARSE[:, ::-2], BLOCK.transpose(2, 0, 1), MATRIX.T):
+        assert_as_numpy("a[b], a[b[:2]].sum(axis=0), a[b[:0]], a[b][:, None]", a, order)
+    assert_as_numpy("a[b]", SPARSE, order.astype(np.uint8) % 4)
+
+
+def test_limits_of_types_are_constants() -> None:
+    assert_as_numpy("np.finfo(np.float64).eps + a, np.finfo(a.dtype).max, np.iinfo(np.int32).min", FLOATS)
+    with pytest.raises(weft.errors.TypingError, match=r"iinfo\(\) takes a type of integers, not float64"):
+        compiled("np.iinfo(a.dtype).max", "a")[1](FLOATS)
+
+
 def test_identities() -> None:
     assert_as_numpy("np.eye(a), np.eye(a, 6, 1), np.eye(a, k=-2, dtype=np.int32), np.identity(a)", 4)
     assert_as_numpy("np.interp(a, b, b * b), np.digitize(a, b)", 0.3, EDGES)

@@ -23,7 +23,8 @@ from weft.frontend.python.lowering.arrays.elementwise import (
 )
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.reshaped import flat
-from weft.frontend.python.lowering.arrays.whole_arrays import for_each
+from weft.frontend.python.lowering.arrays.views import view
+from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.numbers.casts import to_int64
@@ -47,6 +48,8 @@ def is_selection(parts: Sequence[Index]) -> TypeGuard[Sequence[Typed]]:
 def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
     """The elements that a mask or an array of indices selects."""
     if array_type_of(index).dtype is not boolean:
+        if array_type_of(array).ndim > 1:
+            return _rows(low, array, index)
         return combine(low, lambda low, place: _element(low, array, [place]), _indices(array, index))
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
 
@@ -66,6 +69,25 @@ def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
         low.builder.store(low.builder.binary("add", here, const_int(1), ("nuw", "nsw")), position)
 
     _where(low, index, take)
+    return made
+
+
+def _rows(low: Lowering, array: Typed, index: Typed) -> Typed:
+    """The rows, or parts of more dimensions, that an array of indices selects."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+
+    dtype = array_type_of(index).dtype
+    if not isinstance(dtype, Scalar) or not dtype.is_integer:
+        raise TypingError(f"an array of {dtype} is no index", hint="it has integers, or is a mask of bools")
+    if array_type_of(index).ndim != 1:
+        raise UnsupportedError("rows are selected by an array of one dimension", hint="write a loop")
+    shape = [extent(size) for size in (*extents_of(low, index), *extents_of(low, array)[1:])]
+    made = allocate(low, Arguments("an array index", [], {}), shape, array_type_of(array).dtype)
+
+    def take(at: list[Typed]) -> None:
+        copy(low, view(low, array, [_element(low, index, at)]), view(low, made, [*at]))
+
+    for_each(low, extents_of(low, index), take)
     return made
 
 
