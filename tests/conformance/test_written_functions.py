@@ -358,6 +358,15 @@ def test_rows_that_an_array_of_indices_selects() -> None:
     assert_as_numpy("a[b]", SPARSE, order.astype(np.uint8) % 4)
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "step"),
+    [(0.0, 1.0, 0.1), (1.0, -2.0, -0.3), (0.0, 9.0, 2.0), (5.0, 1.0, 1.0), (0.5, 0.75, 1.0), (1.0, 2.0, 0.0)],
+)
+def test_floats_at_equal_distances(start: float, stop: float, step: float) -> None:
+    assert_as_numpy("np.arange(a, b, c), np.arange(0, b, c), np.arange(b)", start, stop, step)
+    assert_as_numpy("np.arange(1.0, 7), np.arange(0.25, 4, dtype=np.float64), np.arange(a, np.inf)", start)
+
+
 def test_limits_of_types_are_constants() -> None:
     assert_as_numpy("np.finfo(np.float64).eps + a, np.finfo(a.dtype).max, np.iinfo(np.int32).min", FLOATS)
     with pytest.raises(weft.errors.TypingError, match=r"iinfo\(\) takes a type of integers, not float64"):

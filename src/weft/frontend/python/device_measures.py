@@ -6,6 +6,7 @@ Each means what NumPy's does for the arguments that `weft.frontend.python.loweri
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,23 @@ def same_elements(a: Any, b: Any) -> Any:
     x, y = np.ravel(a), np.ravel(b)
     n = min(x.size, y.size)
     return np.all(x[:n] == y[:n])
+
+
+def steps_between(start: Any, stop: Any, step: Any) -> Any:
+    """How many numbers `np.arange` makes of floats."""
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    count = (stop - start) / step
+    if not abs(count) < 2.0**62:
+        raise ValueError("arange: cannot compute length")
+    return max(math.ceil(count), 0)
+
+
+def store_steps(out: Any, start: Any, step: Any) -> None:
+    """Store numbers that are as far from each other as the second one, rounded, is from the first one."""
+    second = start + step
+    distance = second - start
+    for i in range(out.size):
+        out[i] = start + i * distance
+    if out.size > 1:
+        out[1] = second
