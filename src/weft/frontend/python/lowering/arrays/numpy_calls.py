@@ -322,7 +322,8 @@ def _limits(low: Lowering, args: Arguments) -> Typed:
     from weft.frontend.python.lowering.threads.cuda_memory import dtype_of
 
     kind = args.name[0]
-    dtype = dtype_of(*args.bind("dtype"), args.name)
+    (given,) = args.bind("dtype")
+    dtype = dtype_of(given, args.name)
     if not isinstance(dtype, Scalar) or dtype.kind not in ("f" if kind == "f" else "iu"):
         wanted = "floats" if kind == "f" else "integers"
         raise TypingError(f"{args.name}() takes a type of {wanted}, not {dtype}")
