@@ -65,7 +65,7 @@ def assert_as_numpy(call: str, *arguments: Any) -> None:
     plain, ours = compiled(call, *names)
     try:
         wanted = plain(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
-    except (ValueError, IndexError, np.linalg.LinAlgError) as error:
+    except (TypeError, ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError) as error:
         with pytest.raises(type(error)):
             ours(*arguments)
         return
@@ -201,6 +201,176 @@ def test_numbers_that_are_not_finite_or_in_no_order() -> None:
     assert_as_numpy("np.digitize(a, b)", FLOATS, np.array([3.0, 1.0, 2.0]))
     single = EDGES.astype(np.float32) / 3
     assert_as_numpy("np.interp(a, b, b * b), np.interp(b, b, b)", FLOATS, single)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_new_axes(kind: str) -> None:
+    m = MATRICES[kind]
+    row = np.arange(float(m.shape[1]))
+    assert_as_numpy(
+        "a[:, None], a[None], a[..., np.newaxis], a[None, ..., 1, None], a[2, None], a[1, 2, None]", m
+    )
+    assert_as_numpy(
+        "a[:, None] * a, a[None, 1:3] + b, (a + b)[:, None, ::2], b[:, None] - b[None, :]", m, row
+    )
+    assert_as_numpy("((a[:, None] - a[None]) ** 2).sum(-1), np.max(abs(a[:, :, None] - b), axis=2)", m, row)
+    assert_as_numpy("np.sum(a[:0, None] * b, axis=-1), a[:1][:, None] + a, b[None, None]", m, row)
+
+
+def test_assignments_through_new_axes() -> None:
+    def assigns(a, b):
+        c = np.zeros((a.shape[0], 2, a.shape[1]))
+        c[:, 0] = a
+        c[None, :, 1] = b
+        d = np.zeros_like(a)
+        d[:, None] += a[:, None] * 2
+        d[None, 0, None] = 1
+        return c, d
+
+    for one, other in zip(assigns(MATRIX, MATRIX[0]), weft.jit(assigns)(MATRIX, MATRIX[0]), strict=True):
+        np.testing.assert_array_equal(other, one)
+
+
+def test_axes_in_another_order() -> None:
+    block = RANDOM.random((2, 3, 4))
+    assert_as_numpy("np.transpose(a, axes=(1, 0, 2)), np.transpose(a, (2, 0, 1)), np.transpose(a)", block)
+    assert_as_numpy("a.transpose(0, 2, -2), a.transpose((1, 2, 0)), a.transpose(None), a.T", block)
+
+
+SPARSE = np.where(RANDOM.random((4, 6)) < 0.5, 0, RANDOM.random((4, 6)))
+BLOCK = RANDOM.integers(0, 2, (2, 3, 4))
+
+
+@pytest.mark.parametrize("kind", VECTORS)
+def test_what_is_found_in_vectors(kind: str) -> None:
+    v = VECTORS[kind]
+    assert_as_numpy(
+        "np.flatnonzero(a), np.argwhere(a), np.nonzero(a)[0], np.flatnonzero(a > 1), a.nonzero()[0]", v
+    )
+    assert_as_numpy(
+        "np.isclose(a, b), np.isclose(a, a, equal_nan=True), np.allclose(a, a[::-1], atol=b)", v, 0.5
+    )
+    assert_as_numpy("np.allclose(a, a), np.array_equal(a, a), np.array_equal(a, a[::-1]), np.vdot(a, a)", v)
+    assert_as_numpy(
+        "np.append(a, b), np.append(a, a), np.append(a, [1, 2.5]), np.tile(a, 3), np.tile(a, (2, 0))", v, 3
+    )
+    assert_as_numpy("np.atleast_1d(a), np.atleast_2d(a), np.expand_dims(a, 0), np.expand_dims(a, axis=-1)", v)
+    assert_as_numpy("a.argsort(kind='mergesort')[:0], a.clip(0, 2), a.cumprod(), a.repeat(2), a.round()", v)
+    assert_as_numpy("np.kron(a, a[:3]), np.roll(a, b, 0), np.tile(a, b)", v, 2)
+    if v.size:
+        with np.errstate(invalid="ignore"):
+            assert_as_numpy(
+                "np.average(a), np.average(a, weights=b), np.ptp(a)", v, np.arange(1.0, v.size + 1)
+            )
+
+
+def test_what_is_found_in_arrays_of_more_dimensions() -> None:
+    for a in (SPARSE, BLOCK, BLOCK.T, SPARSE[::2, ::-1]):
+        assert_as_numpy(
+            "np.flatnonzero(a), np.argwhere(a), np.ptp(a), np.nonzero(a)[-1], np.average(a, axis=0)", a
+        )
+        assert_as_numpy("np.nonzero(a)", a)
+        assert_as_numpy("np.array_equal(a, a[::-1]), np.array_equal(a, a.T), np.array_equal(a, a[0])", a)
+        assert_as_numpy(
+            "np.roll(a, 1, 0), np.roll(a, -3, axis=1), np.roll(a, 2, -1), np.swapaxes(a, 0, -1)", a
+        )
+        assert_as_numpy(
+            "np.tile(a, 2), np.tile(a, (2, 1)), np.tile(a, (1, 2, 1)), np.expand_dims(a, (0, -1))", a
+        )
+
+
+def test_products_of_more_kinds() -> None:
+    m, n = MATRIX[:, :3], SPARSE[:4, 1:4]
+    assert_as_numpy("np.kron(a, b), np.cross(a[1], b[1]), np.cross(a[:4], b), np.cross(a, b[0])", m, n)
+    assert_as_numpy("np.vdot(a, a), np.vdot(a, a * 1j), np.outer(a, a)", SQUARES["complex"][0])
+    assert_as_numpy("np.average(a, weights=b)", FLOATS, np.zeros_like(FLOATS))
+    assert_as_numpy("np.average(a, weights=b)", FLOATS, FLOATS[:3])
+    assert_as_numpy("np.cross(a, b)", m[0], FLOATS)
+    infinite = np.array([np.inf, -np.inf, np.nan, 1.0])
+    assert_as_numpy(
+        "np.isclose(a, b), np.isclose(a, a), np.isclose(a, b, equal_nan=True)", infinite, infinite[::-1]
+    )
+    assert_as_numpy("np.isclose(a, b), np.isclose(b, a), np.allclose(a, b, 0.2), np.atleast_2d(a)", 1.0, 1.1)
+
+
+def test_arrays_are_unpacked() -> None:
+    def unpacks(a):
+        first, second = a[:2] - a[1:3]
+        x, y, z = a[0, :3]
+        return first * second, x - y * z
+
+    def swaps(a):
+        a[0, 0], a[0, 1] = a[0, 1::-1]
+        return a
+
+    one, other = weft.jit(unpacks)(MATRIX)
+    np.testing.assert_allclose(one, unpacks(MATRIX)[0])
+    assert other == pytest.approx(unpacks(MATRIX)[1])
+    np.testing.assert_array_equal(weft.jit(swaps)(MATRIX.copy()), swaps(MATRIX.copy()))
+    with pytest.raises(weft.errors.ArrayShapeError, match="an array of another length than 3 is unpacked"):
+        weft.jit(unpacks)(MATRIX[:, :2])
+
+
+def negates_where_positive(a):
+    a[a > 0.2] = -a[a > 0.2]
+    a[a < -0.5] = a[:1] if a.ndim == 1 else a[0, :1]
+    return a
+
+
+def moves(a):
+    b = np.arange(a.size)[::-1] // 2
+    a[b] = a
+    a[b[:3]] = a[::-1][:3]
+    return a
+
+
+def misses(a):
+    a[a > 0.2] = a[:2]
+    return a
+
+
+def stores_tuples(a):
+    a[:3] = a[-3:] = 1, 2.5, 3
+    return a
+
+
+@pytest.mark.parametrize("change", [negates_where_positive, moves, misses, stores_tuples])
+@pytest.mark.parametrize("kind", ["float64", "float32", "backwards"])
+def test_what_arrays_select_is_assigned_arrays_and_tuples(change: Callable[..., Any], kind: str) -> None:
+    given = VECTORS[kind] / 10
+    try:
+        wanted = change(given.copy())
+    except ValueError:
+        with pytest.raises(weft.errors.ArrayShapeError, match="the shapes of the arrays do not go together"):
+            weft.jit(change)(given.copy())
+        return
+    np.testing.assert_array_equal(weft.jit(change)(given.copy()), wanted)
+    if change is negates_where_positive:
+        np.testing.assert_array_equal(
+            weft.jit(change)(SPARSE[::2, ::-1].copy()), change(SPARSE[::2, ::-1].copy())
+        )
+
+
+def test_rows_that_an_array_of_indices_selects() -> None:
+    order = np.array([3, 0, -1, 3])
+    for a in (SPARSE, SPARSE[:, ::-2], BLOCK.transpose(2, 0, 1), MATRIX.T):
+        assert_as_numpy("a[b], a[b[:2]].sum(axis=0), a[b[:0]], a[b][:, None]", a, order)
+    assert_as_numpy("a[b]", SPARSE, order.astype(np.uint8) % 4)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"),
+    [(0.0, 1.0, 0.1), (1.0, -2.0, -0.3), (0.0, 9.0, 2.0), (5.0, 1.0, 1.0), (0.5, 0.75, 1.0), (1.0, 2.0, 0.0)],
+)
+def test_floats_at_equal_distances(start: float, stop: float, step: float) -> None:
+    assert_as_numpy("np.arange(a, b, c), np.arange(0, b, c), np.arange(b)", start, stop, step)
+    assert_as_numpy("np.arange(1.0, 7), np.arange(0.25, 4, dtype=np.float64), np.arange(a, np.inf)", start)
+
+
+def test_limits_of_types_are_constants() -> None:
+    assert_as_numpy("np.finfo(np.float64).eps + a, np.finfo(a.dtype).max, np.iinfo(np.int32).min", FLOATS)
+    with pytest.raises(weft.errors.TypingError, match=r"iinfo\(\) takes a type of integers, not float64"):
+        compiled("np.iinfo(a.dtype).max", "a")[1](FLOATS)
 
 
 def test_identities() -> None:

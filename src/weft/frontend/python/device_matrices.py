@@ -11,12 +11,6 @@ from typing import Any
 import numpy as np
 
 
-def outer(a: Any, b: Any) -> Any:
-    """The products of all pairs of elements."""
-    x, y = np.ravel(a), np.ravel(b)
-    return np.reshape(x, (x.size, 1)) * np.reshape(y, (1, y.size))
-
-
 def ones_along(out: Any, k: Any) -> None:
     """Store ones along a diagonal."""
     for i in range(max(0, -k), min(out.shape[0], out.shape[1] - k)):

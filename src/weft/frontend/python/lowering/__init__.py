@@ -10,8 +10,10 @@ from weft.frontend.python.lowering.arrays import (
     array_methods,
     elements,
     joined,
+    measures,
     numpy_calls,
     points,
+    rearranged,
     written,
 )
 from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
@@ -49,10 +51,12 @@ __all__ = [
     "joined",
     "loops",
     "mathematics",
+    "measures",
     "numpy_calls",
     "points",
     "printing",
     "raising",
+    "rearranged",
     "rounding",
     "statements",
     "vectors",

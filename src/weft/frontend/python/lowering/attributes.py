@@ -109,7 +109,7 @@ def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
         if child is None:
             raise TypingError(f"{cuda_name} has no '{name}'")
         return named(low, child)
-    if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, KernelType)):
+    if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, np.finfo, np.iinfo, KernelType)):
         raise UnsupportedError(
             f"attribute '{name}' of {described(owner)} is not known at compile time",
             hint="use a module-level constant, or pass the value as an argument",

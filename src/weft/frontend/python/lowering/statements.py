@@ -12,6 +12,7 @@ from weft.frontend.python.lowering.arrays.elementwise import assign_elements, co
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.records import field_name, record_field, store_field
 from weft.frontend.python.lowering.arrays.tiled import store_tiled, tiled_target
+from weft.frontend.python.lowering.arrays.unpacking import rows_of
 from weft.frontend.python.lowering.arrays.whole_arrays import fill
 from weft.frontend.python.lowering.attributes import array_attribute
 from weft.frontend.python.lowering.calls.typed import NONE, Typed, items_of
@@ -102,14 +103,16 @@ def _assign_part(low: Lowering, target: ast.Attribute, array: Typed, value: Type
 
 
 def _unpack(low: Lowering, target: ast.Tuple | ast.List, value: Typed) -> None:
+    if any(isinstance(element, ast.Starred) for element in target.elts):
+        raise UnsupportedError("a starred target is not supported in kernels").at(low.span(target))
     if isinstance(value.type, Array):
-        hint = "name the elements: a = x[0]; b = x[1]"
-        raise TypingError("an array cannot be unpacked", hint=hint).at(low.span(target))
+        low.at(target)
+        for element, item in zip(target.elts, rows_of(low, value, len(target.elts)), strict=True):
+            assign(low, element, item)
+        return
     if not isinstance(value.type, Tuple):
         raise TypingError(f"{value.type} cannot be unpacked").at(low.span(target))
     items = items_of(value)
-    if any(isinstance(element, ast.Starred) for element in target.elts):
-        raise UnsupportedError("a starred target is not supported in kernels").at(low.span(target))
     if len(items) != len(target.elts):
         message = f"a tuple of {len(items)} cannot be unpacked into {len(target.elts)} targets"
         raise TypingError(message).at(low.span(target))

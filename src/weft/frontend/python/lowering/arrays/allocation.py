@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.diag.source import SourceSpan
+from weft.frontend.python import device_measures
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     element_type,
@@ -23,7 +25,7 @@ from weft.frontend.python.lowering.arrays.whole_arrays import copy, fill, number
 from weft.frontend.python.lowering.attributes import size
 from weft.frontend.python.lowering.calls.registry import Arguments, call
 from weft.frontend.python.lowering.calls.typed import Typed, items_of, literal
-from weft.frontend.python.lowering.numbers.casts import to_int64
+from weft.frontend.python.lowering.numbers.casts import cast, to_int64
 from weft.frontend.python.lowering.ranges import range_length
 from weft.frontend.python.lowering.threads.cuda_memory import MAX_LOCAL_BYTES, dtype_of
 from weft.frontend.python.types import (
@@ -34,6 +36,8 @@ from weft.frontend.python.types import (
     Tuple,
     array_type,
     complex128,
+    float16,
+    float32,
     float64,
     int64,
     pycomplex,
@@ -279,18 +283,36 @@ def _nested(value: Typed) -> tuple[tuple[int, ...], tuple[Typed, ...]]:
 
 @call(np.arange)
 def _arange(low: Lowering, args: Arguments) -> Typed:
-    """Integers only: of floats, NumPy's result depends on how their distance is rounded."""
     keywords = dict(args.keywords)
-    dtype = _dtype(keywords, args.name, int64)
-    keywords.pop("dtype", None)
+    given = keywords.pop("dtype", None)
+    dtype = dtype_or(given, args.name, int64)
     values = Arguments(args.name, args.values, keywords).bind("start", "stop", "step", optional=2)
     bounds = (literal(0), values[0], literal(1)) if len(values) == 1 else (*values, literal(1))[:3]
+    if any(map(is_float, bounds)):
+        return _arange_of_floats(low, args, bounds, dtype_or(given, args.name))
     if not all(isinstance(b.type, Scalar) and b.type.kind in "iu" for b in bounds):
-        raise UnsupportedError(
-            "arange() takes integers here", hint="make the array with np.empty() and a loop"
-        )
+        raise TypingError(f"arange() takes real numbers, not {', '.join(str(b.type) for b in bounds)}")
     start, stop, step = (to_int64(low, bound, "an argument of arange()") for bound in bounds)
     count = range_length(low, start, stop, step)
     made = allocate(low, args, [Typed(pyint, (count,), low=0)], dtype)
     number(low, made, start, step)
+    return made
+
+
+def is_float(value: Typed) -> bool:
+    """Whether it is a floating-point number."""
+    return isinstance(value.type, Scalar) and value.type.kind == "f"
+
+
+def _arange_of_floats(
+    low: Lowering, args: Arguments, bounds: Sequence[Typed], dtype: Scalar | Record
+) -> Typed:
+    from weft.frontend.python.lowering.arrays.written import run_written
+
+    if dtype is not float64 or any(is_float(b) and b.type in (float16, float32) for b in bounds):
+        raise UnsupportedError("arange() of floats makes float64 of float64 here", hint="use astype()")
+    start, stop, step = (cast(low, bound, float64) for bound in bounds)
+    count = run_written(low, args, device_measures.steps_between, start, stop, step)
+    made = allocate(low, args, [count], dtype)
+    run_written(low, args, device_measures.store_steps, made, start, step)
     return made

@@ -14,6 +14,7 @@ from weft.frontend.python.lowering.arrays.elementwise import combine
 from weft.frontend.python.lowering.arrays.memory import load_element
 from weft.frontend.python.lowering.arrays.reductions import product, sort_in_place
 from weft.frontend.python.lowering.arrays.reshaped import flat, in_order, reshaped, shape_items, viewed
+from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
 from weft.frontend.python.lowering.arrays.views import permuted
 from weft.frontend.python.lowering.arrays.whole_arrays import fill
 from weft.frontend.python.lowering.calls.registry import CALLS, Arguments, call, method
@@ -22,7 +23,7 @@ from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.lowering.numbers.comparisons import truth
 from weft.frontend.python.lowering.numbers.complexes import conjugate
 from weft.frontend.python.lowering.threads.cuda_memory import dtype_of
-from weft.frontend.python.types import Array, Record, boolean
+from weft.frontend.python.types import Array, NoneType, Record, boolean
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -90,14 +91,29 @@ def _conjugate(low: Lowering, array: Typed, args: Arguments) -> Typed:
 
 @method("transpose")
 def _transpose(low: Lowering, array: Typed, args: Arguments) -> Typed:
-    axes = [item.int_literal for item in shape_items(list(args.values))]
-    return permuted(low, array, axes)
+    if args.values and args.keywords:
+        raise TypingError(f"{args.name}() takes its axes once")
+    given = args.values or args.bind("axes", optional=1)
+    if len(given) == 1 and isinstance(given[0].type, NoneType):
+        given = ()
+    return permuted(low, array, [item.int_literal for item in shape_items(list(given))])
 
 
-@method("cumsum")
-def _cumsum(low: Lowering, array: Typed, args: Arguments) -> Typed:
-    args.bind()
-    return CALLS[np.cumsum](low, Arguments("cumsum", [array], {}))
+def _as_method(name: str):
+    def lower(low: Lowering, array: Typed, args: Arguments) -> Typed:
+        given = Arguments(name, [array, *args.values], args.keywords, args.key)
+        function = getattr(np, name)
+        return (
+            call_on_elements(low, function, given)
+            if is_elementwise(function)
+            else CALLS[function](low, given)
+        )
+
+    return lower
+
+
+for _name in ("argsort", "clip", "cumprod", "cumsum", "nonzero", "repeat", "round", "swapaxes", "trace"):
+    method(_name)(_as_method(_name))
 
 
 @method("sort")

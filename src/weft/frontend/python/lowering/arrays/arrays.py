@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
@@ -23,10 +24,11 @@ from weft.frontend.python.lowering.arrays.array_parts import (
     strides_of,
 )
 from weft.frontend.python.lowering.arrays.memory import load_element, scalar_align, store_element
+from weft.frontend.python.lowering.calls.registry import CALLS, Arguments
 from weft.frontend.python.lowering.calls.typed import Typed, items_of
 from weft.frontend.python.lowering.checks import INDEX, check
 from weft.frontend.python.lowering.numbers.casts import to_int64
-from weft.frontend.python.types import Array, Record, Tiled, Tuple
+from weft.frontend.python.types import Array, NoneType, Record, Tiled, Tuple
 from weft.ir.builder import const_int
 from weft.ir.types import I8
 from weft.ir.values import Value
@@ -43,7 +45,11 @@ class Slice(Struct, frozen=True):
     step: Typed | None = None
 
 
-Index = Typed | Slice
+class NewAxis(Struct, frozen=True):
+    """``None`` in a subscript: a dimension of one element in the view."""
+
+
+Index = Typed | Slice | NewAxis
 
 
 def lower_index(low: Lowering, node: ast.expr, array: Array | Tiled) -> list[Index]:
@@ -60,14 +66,21 @@ def lower_index(low: Lowering, node: ast.expr, array: Array | Tiled) -> list[Ind
         if value.static is Ellipsis:
             rest = len(parts)
         elif isinstance(value.type, Tuple):
-            parts += items_of(value)
+            parts += [_part_of(item) for item in items_of(value)]
         else:
-            parts.append(value)
+            parts.append(_part_of(value))
+    taken = sum(not isinstance(part, NewAxis) for part in parts)
+    if taken > array.ndim:
+        raise TypingError(f"{array} has {array.ndim} dimensions, not {taken}")
     if rest is not None:
-        parts[rest:rest] = [Slice()] * (array.ndim - len(parts))
-    if len(parts) > array.ndim:
-        raise TypingError(f"{array} has {array.ndim} dimensions, not {len(parts)}")
+        parts[rest:rest] = [Slice()] * (array.ndim - taken)
+    if isinstance(array, Tiled) and any(isinstance(part, NewAxis) for part in parts):
+        raise TypingError(f"{array} has no views")
     return parts
+
+
+def _part_of(value: Typed) -> Index:
+    return NewAxis() if isinstance(value.type, NoneType) else value
 
 
 def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Index], list[Typed] | None]:
@@ -75,7 +88,7 @@ def _index_of(low: Lowering, node: ast.Subscript, type: Array) -> tuple[list[Ind
     parts = lower_index(low, node.slice, type)
     low.at(node)
     indices = [part for part in parts if isinstance(part, Typed)]
-    return parts, indices if len(indices) >= type.ndim else None
+    return parts, indices if len(indices) >= type.ndim and len(parts) == len(indices) else None
 
 
 def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
@@ -124,6 +137,8 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
         return
     if indices is None:
         target = view(low, array, parts) if field is None else field_of_all(low, array, field)
+        if isinstance(value.type, Tuple):
+            value = CALLS[np.array](low, Arguments("array", [value], {}))
         if isinstance(value.type, Array):
             assign_elements(low, target, value)
         else:

@@ -28,7 +28,7 @@ from weft.frontend.python.lowering.arrays.heap import NO_POINTER, error_code
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
-from weft.frontend.python.lowering.calls.typed import Typed
+from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.frontend.python.lowering.sampling import sampling
 from weft.frontend.python.overloads import strong
 from weft.frontend.python.types import (
@@ -252,17 +252,21 @@ def _dtype(lazy: Lazy) -> Scalar:
 def _require_shape(low: Lowering, lazy: Lazy, extents: list[Value]) -> None:
     """See that the values fit: each extent is the target's, or 1."""
     for mine, wanted in zip(reversed(lazy.extents), reversed(extents), strict=False):
-        if mine is wanted or (isinstance(mine, ConstInt) and mine.signed == 1):
-            continue
-        if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
-            if mine.signed != wanted.signed:
-                raise TypingError(f"{mine.signed} elements do not fit into {wanted.signed}")
-            continue
-        if not low.stack[0].is_kernel:
-            low.frame.use(low)
-            b = low.builder
-            wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
-            low.frame.fail_if(low, wrong, shape_error(low))
+        require_extent(low, mine, wanted)
+
+
+def require_extent(low: Lowering, mine: Value, wanted: Value) -> None:
+    """Fail where an extent is neither that of the target nor 1; in kernels, which raise nothing, do nothing."""
+    if mine is wanted or (isinstance(mine, ConstInt) and mine.signed == 1):
+        return
+    if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
+        if mine.signed != wanted.signed:
+            raise TypingError(f"{mine.signed} elements do not fit into {wanted.signed}")
+    elif not low.stack[0].is_kernel:
+        low.frame.use(low)
+        b = low.builder
+        wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
+        low.frame.fail_if(low, wrong, shape_error(low))
 
 
 def _clashes(low: Lowering, target: Typed, lazy: Lazy) -> Value | None:
@@ -356,6 +360,9 @@ def alike(low: Lowering, lazy: Lazy, extents: list[Value]) -> Value | None:
                 if mine.signed != wanted.signed:
                     return const_int(0)
                 continue
+            if isinstance(mine, ConstInt) and mine.signed == 1:
+                # A new axis: what stretches it is right for any extent, so one loop is enough.
+                return const_int(0)
             equal = low.builder.icmp("eq", mine, wanted)
             found = equal if found is None else low.builder.binary("and", found, equal)
     return found
@@ -380,6 +387,8 @@ def _element(low: Lowering, value: Typed, indices: list[Typed], extents: list[Va
 
 def stretched_index(low: Lowering, index: Typed, extent: Value) -> Typed:
     """The index along a dimension whose one element counts for all if there is but one."""
+    if isinstance(extent, ConstInt):
+        return literal(0) if extent.signed == 1 else index
     unit = low.builder.icmp("eq", extent, const_int(1))
     return Typed(pyint, (low.builder.select(unit, const_int(0), index.value),), low=0)
 

@@ -13,7 +13,7 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.components import ir_scalar
 from weft.frontend.python.lowering.attributes import number_attribute
 from weft.frontend.python.lowering.calls.registry import Arguments, CallHandler, call
-from weft.frontend.python.lowering.calls.typed import Typed, literal, scalar_type
+from weft.frontend.python.lowering.calls.typed import Typed, literal, scalar_type, static
 from weft.frontend.python.lowering.choices import select
 from weft.frontend.python.lowering.numbers import complexes, times
 from weft.frontend.python.lowering.numbers.arithmetic import binary, invert, negate
@@ -28,7 +28,7 @@ from weft.frontend.python.lowering.numbers.comparisons import (
 )
 from weft.frontend.python.lowering.numbers.complexes import floats_of
 from weft.frontend.python.lowering.numbers.mathematics import evaluate
-from weft.frontend.python.types import Time, boolean, float64, pyint
+from weft.frontend.python.types import Scalar, Time, boolean, float64, pyint
 from weft.ir.builder import const_int
 from weft.ir.types import int_type
 from weft.ir.values import Value
@@ -314,3 +314,17 @@ def _real(low: Lowering, args: Arguments) -> Typed:
 @call(np.imag)
 def _imag(low: Lowering, args: Arguments) -> Typed:
     return number_attribute(low, args.bind("val")[0], "imag")
+
+
+@call(np.finfo, np.iinfo)
+def _limits(low: Lowering, args: Arguments) -> Typed:
+    """What is known of a type of numbers: its attributes are constants."""
+    from weft.frontend.python.lowering.threads.cuda_memory import dtype_of
+
+    kind = args.name[0]
+    (given,) = args.bind("dtype")
+    dtype = dtype_of(given, args.name)
+    if not isinstance(dtype, Scalar) or dtype.kind not in ("f" if kind == "f" else "iu"):
+        wanted = "floats" if kind == "f" else "integers"
+        raise TypingError(f"{args.name}() takes a type of {wanted}, not {dtype}")
+    return static(np.finfo(str(dtype)) if kind == "f" else np.iinfo(str(dtype)))

@@ -14,16 +14,24 @@ from weft.frontend.python.lowering.arrays.arrays import (
     element_align,
     require_writable,
 )
-from weft.frontend.python.lowering.arrays.elementwise import combine, require_same
+from weft.frontend.python.lowering.arrays.elementwise import (
+    Lazy,
+    combine,
+    require_extent,
+    require_same,
+    stretched_index,
+)
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.reshaped import flat
-from weft.frontend.python.lowering.arrays.whole_arrays import for_each
+from weft.frontend.python.lowering.arrays.views import view
+from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.numbers.casts import to_int64
 from weft.frontend.python.types import Array, Scalar, boolean, pyint
 from weft.ir.builder import const_int
 from weft.ir.types import I64
+from weft.ir.values import Value
 
 if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
@@ -40,14 +48,14 @@ def is_selection(parts: Sequence[Index]) -> TypeGuard[Sequence[Typed]]:
 def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
     """The elements that a mask or an array of indices selects."""
     if array_type_of(index).dtype is not boolean:
+        if array_type_of(array).ndim > 1:
+            return _rows(low, array, index)
         return combine(low, lambda low, place: _element(low, array, [place]), _indices(array, index))
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
-    from weft.frontend.python.lowering.calls.calls import call_function
 
     _require_mask(low, array, index)
-    counted = call_function(low, device_arrays.nonzero, Arguments("nonzero", [flat(low, index)], {}))
     type = array_type_of(array)
-    count = to_int64(low, counted, "a number of elements")
+    count = _count(low, index)
     made = allocate(low, Arguments("an array index", [], {}), [extent(count)], type.dtype)
     position = low.alloca(I64, "position")
     low.builder.store(const_int(0), position)
@@ -64,14 +72,37 @@ def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
     return made
 
 
+def _rows(low: Lowering, array: Typed, index: Typed) -> Typed:
+    """The rows, or parts of more dimensions, that an array of indices selects."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+
+    dtype = array_type_of(index).dtype
+    if not isinstance(dtype, Scalar) or not dtype.is_integer:
+        raise TypingError(f"an array of {dtype} is no index", hint="it has integers, or is a mask of bools")
+    if array_type_of(index).ndim != 1:
+        raise UnsupportedError("rows are selected by an array of one dimension", hint="write a loop")
+    shape = [extent(size) for size in (*extents_of(low, index), *extents_of(low, array)[1:])]
+    made = allocate(low, Arguments("an array index", [], {}), shape, array_type_of(array).dtype)
+
+    def take(at: list[Typed]) -> None:
+        copy(low, view(low, array, [_element(low, index, at)]), view(low, made, [*at]))
+
+    for_each(low, extents_of(low, index), take)
+    return made
+
+
 def assign_selected(low: Lowering, array: Typed, index: Typed, value: Typed) -> None:
-    """Store a number to the elements that a mask or an array of indices selects."""
+    """Store a number, or one element of an array each, to the elements that a mask or an array of indices selects."""
     require_writable(array_type_of(array))
+    type = array_type_of(array)
+    if isinstance(value.type, Array):
+        _assign_elements_to_selected(low, array, index, value)
+        return
     if not isinstance(value.type, Scalar):
         raise UnsupportedError(
-            f"only a number can be assigned to what an array selects, not {value.type}", hint="write a loop"
+            f"only numbers and arrays can be assigned to what an array selects, not {value.type}",
+            hint="write a loop",
         )
-    type = array_type_of(array)
 
     def store(indices: list[Typed]) -> None:
         store_element(low, value, element_address(low, array, indices), type.dtype, element_align(type))
@@ -82,6 +113,57 @@ def assign_selected(low: Lowering, array: Typed, index: Typed, value: Typed) -> 
         return
     places = _indices(array, index)
     for_each(low, extents_of(low, places), lambda at: store([_element(low, places, at)]))
+
+
+def _assign_elements_to_selected(low: Lowering, array: Typed, index: Typed, value: Typed) -> None:
+    from weft.frontend.python.lowering.arrays.allocation import copied
+
+    type = array_type_of(array)
+    # Elements that are read may be among those that are written: they are all read before.
+    values = (
+        value.settled(low)
+        if isinstance(value, Lazy)
+        else copied(low, Arguments("what an array selects", [], {}), value)
+    )
+    found = array_type_of(values)
+    is_mask = array_type_of(index).dtype is boolean
+    wanted = 1 if is_mask else array_type_of(index).ndim
+    if found.ndim != wanted:
+        raise TypingError(
+            f"{value.type} is assigned to what an array selects: it has not {wanted} dimensions"
+        )
+    extents = extents_of(low, values)
+
+    def store(indices: list[Typed], at: list[Typed]) -> None:
+        places = [stretched_index(low, place, extent) for place, extent in zip(at, extents, strict=True)]
+        element = _element(low, values, places)
+        store_element(low, element, element_address(low, array, indices), type.dtype, element_align(type))
+
+    if not is_mask:
+        chosen = _indices(array, index)
+        for mine, its in zip(extents, extents_of(low, chosen), strict=True):
+            require_extent(low, mine, its)
+        for_each(low, extents_of(low, chosen), lambda at: store([_element(low, chosen, at)], at))
+        return
+    _require_mask(low, array, index)
+    require_extent(low, extents[0], _count(low, index))
+    position = low.alloca(I64, "position")
+    low.builder.store(const_int(0), position)
+
+    def put(indices: list[Typed]) -> None:
+        here = low.builder.load(I64, position)
+        store(indices, [Typed(pyint, (here,), low=0)])
+        low.builder.store(low.builder.binary("add", here, const_int(1), ("nsw",)), position)
+
+    _where(low, index, put)
+
+
+def _count(low: Lowering, mask: Typed) -> Value:
+    """How many elements a mask selects."""
+    from weft.frontend.python.lowering.calls.calls import call_function
+
+    counted = call_function(low, device_arrays.nonzero, Arguments("nonzero", [flat(low, mask)], {}))
+    return to_int64(low, counted, "a number of elements")
 
 
 def _element(low: Lowering, array: Typed, indices: list[Typed]) -> Typed:

@@ -1,4 +1,4 @@
-"""Views: leading indices, slices and transposition share the data of their array."""
+"""Views: indices, slices, new axes and transposition share the data of their array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.frontend.python.lowering.arrays.array_parts import (
     multiply,
     strides_of,
 )
-from weft.frontend.python.lowering.arrays.arrays import Index, Slice, wrapped
+from weft.frontend.python.lowering.arrays.arrays import Index, NewAxis, Slice, wrapped
 from weft.frontend.python.lowering.calls.typed import Typed
 from weft.frontend.python.lowering.numbers.casts import to_int64
 from weft.ir.builder import const_int
@@ -32,7 +32,7 @@ _FULL = Slice()
 def permuted(low: Lowering, array: Typed, axes: Sequence[int | None] = ()) -> Typed:
     """``array.transpose(axes)``: the axes in another order, reversed unless told."""
     type = array_type_of(array)
-    order = [-1 if axis is None else axis % max(type.ndim, 1) for axis in axes]
+    order = [-1 if axis is None else axis + type.ndim * (axis < 0) for axis in axes]
     order = order or list(range(type.ndim))[::-1]
     if sorted(order) != list(range(type.ndim)):
         raise TypingError(f"transpose() takes {type.ndim} different axes, as literals")
@@ -47,11 +47,16 @@ def permuted(low: Lowering, array: Typed, axes: Sequence[int | None] = ()) -> Ty
 def view(low: Lowering, array: Typed, parts: list[Index]) -> Typed:
     """The view that a subscript with fewer indices than dimensions, or with slices, stands for."""
     type = array_type_of(array)
-    parts = [*parts, *[_FULL] * (type.ndim - len(parts))]
-    extents, strides = extents_of(low, array), strides_of(low, array)
+    taken = sum(not isinstance(part, NewAxis) for part in parts)
+    parts = [*parts, *[_FULL] * (type.ndim - taken)]
+    axes = iter(zip(extents_of(low, array), strides_of(low, array), strict=True))
     offset: Value = const_int(0)
     kept: list[tuple[Value, Value, bool]] = []
-    for part, extent, stride in zip(parts, extents, strides, strict=True):
+    for part in parts:
+        if isinstance(part, NewAxis):
+            kept.append((const_int(1), const_int(0), True))
+            continue
+        extent, stride = next(axes)
         if isinstance(part, Typed):
             start, _ = wrapped(low, part, extent)
         else:
@@ -71,7 +76,7 @@ def view(low: Lowering, array: Typed, parts: list[Index]) -> Typed:
 
 def _stays_contiguous(parts: list[Index]) -> bool:
     """Whether leading indices, then at most one slice without step, then full slices are taken."""
-    rest = parts
+    rest = [part for part in parts if not isinstance(part, NewAxis)]
     while rest and isinstance(rest[0], Typed):
         rest = rest[1:]
     if not rest:

@@ -13,7 +13,7 @@ import numpy as np
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python import device_matrices, device_sequences
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
-from weft.frontend.python.lowering.arrays.arrays import Slice
+from weft.frontend.python.lowering.arrays.arrays import NewAxis, Slice
 from weft.frontend.python.lowering.arrays.elementwise import (
     Lazy,
     combine,
@@ -67,7 +67,7 @@ def array_of(args: Arguments, value: Typed | None, *ranks: int, real: bool = Fal
     return value
 
 
-def _integer(args: Arguments, value: Typed | None, default: int | None, name: str) -> Typed:
+def integer(args: Arguments, value: Typed | None, default: int | None, name: str) -> Typed:
     """A whole number, or the default where it is missing."""
     if value is None or isinstance(value.type, NoneType):
         if default is None:
@@ -86,7 +86,7 @@ def _integers(args: Arguments, value: Typed | None) -> Typed:
     return found
 
 
-def _run(low: Lowering, args: Arguments, function: Any, *values: Typed) -> Typed:
+def run_written(low: Lowering, args: Arguments, function: Any, *values: Typed) -> Typed:
     """Call a function of the kernel language; what it cannot do is told of the call."""
     from weft.frontend.python.lowering.calls.calls import call_function
 
@@ -97,14 +97,16 @@ def _run(low: Lowering, args: Arguments, function: Any, *values: Typed) -> Typed
         raise error.__class__(f"{args.name}() of {types}: {error.message}", hint=error.hint) from None
 
 
-def _is_given(value: Typed | None) -> bool:
+def is_given(value: Typed | None) -> bool:
+    """Whether an argument is there, and not None."""
     return value is not None and not isinstance(value.type, NoneType)
 
 
 @call(np.outer)
 def _outer(low: Lowering, args: Arguments) -> Typed:
-    a, b = given(low, args, "a b")
-    return _run(low, args, device_matrices.outer, array_of(args, a), array_of(args, b))
+    a, b = (flat(low, array_of(args, value)) for value in given(low, args, "a b"))
+    column, row = view(low, a, [Slice(), NewAxis()]), view(low, b, [NewAxis(), Slice()])
+    return combine(low, lambda low, x, y: binary(low, "*", x, y), column, row)
 
 
 @call(np.eye, np.identity)
@@ -116,8 +118,8 @@ def _eye(low: Lowering, args: Arguments) -> Typed:
         columns = k = None
     else:
         n, columns, k, dtype = given(low, args, "N", "M k dtype")
-    rows = _integer(args, n, None, "N")
-    shape = [rows, columns if columns is not None and _is_given(columns) else rows]
+    rows = integer(args, n, None, "N")
+    shape = [rows, columns if columns is not None and is_given(columns) else rows]
     made = allocate(
         low,
         args,
@@ -125,7 +127,7 @@ def _eye(low: Lowering, args: Arguments) -> Typed:
         dtype_or(dtype, args.name),
         zeroed=True,
     )
-    _run(low, args, device_matrices.ones_along, made, _integer(args, k, 0, "k"))
+    run_written(low, args, device_matrices.ones_along, made, integer(args, k, 0, "k"))
     return made
 
 
@@ -133,7 +135,7 @@ def _eye(low: Lowering, args: Arguments) -> Typed:
 def _triangle(low: Lowering, args: Arguments) -> Typed:
     m, k = given(low, args, "m", "k")
     function = device_matrices.upper if args.name == "triu" else device_matrices.lower
-    return _run(low, args, function, array_of(args, m, 2), _integer(args, k, 0, "k"))
+    return run_written(low, args, function, array_of(args, m, 2), integer(args, k, 0, "k"))
 
 
 @call(np.diag)
@@ -142,13 +144,15 @@ def _diag(low: Lowering, args: Arguments) -> Typed:
     array = array_of(args, v, 1, 2)
     is_row = array_type_of(array).ndim == 1
     function = device_matrices.on_diagonal if is_row else device_matrices.diagonal
-    return _run(low, args, function, array, _integer(args, k, 0, "k"))
+    return run_written(low, args, function, array, integer(args, k, 0, "k"))
 
 
 @call(np.trace)
 def _trace(low: Lowering, args: Arguments) -> Typed:
     a, offset = given(low, args, "a", "offset")
-    return _run(low, args, device_matrices.trace, array_of(args, a, 2), _integer(args, offset, 0, "offset"))
+    return run_written(
+        low, args, device_matrices.trace, array_of(args, a, 2), integer(args, offset, 0, "offset")
+    )
 
 
 @call(np.flip, np.flipud, np.fliplr)
@@ -160,7 +164,7 @@ def _flip(low: Lowering, args: Arguments) -> Typed:
     axes = set(range(ndim))
     if args.name != "flip":
         axes = {0 if args.name == "flipud" else 1}
-    elif rest[0] is not None and _is_given(rest[0]):
+    elif rest[0] is not None and is_given(rest[0]):
         axis = rest[0].int_literal
         if axis is None:
             raise TypingError("the axis of flip() is a literal number")
@@ -179,7 +183,7 @@ def _diff(low: Lowering, args: Arguments) -> Typed:
         raise TypingError("the argument 'n' of diff() is a literal number of 0 or more")
     made = array_of(args, a, 1)
     for _ in range(times):
-        made = _run(low, args, device_sequences.differences, made)
+        made = run_written(low, args, device_sequences.differences, made)
     return made
 
 
@@ -194,31 +198,30 @@ def _cumprod(low: Lowering, args: Arguments) -> Typed:
     assert isinstance(element, Scalar)
     dtype = type_of_sums(element)
     made = allocate(low, args, [extent(extents_of(low, row)[0])], dtype)
-    _run(low, args, device_sequences.products, row, made, cast(low, literal(1), dtype))
+    run_written(low, args, device_sequences.products, row, made, cast(low, literal(1), dtype))
     return made
 
 
-@call(np.roll)
-def _roll(low: Lowering, args: Arguments) -> Typed:
-    a, shift = given(low, args, "a shift")
-    return _run(low, args, device_sequences.rolled, array_of(args, a), _integer(args, shift, None, "shift"))
+def rolled(low: Lowering, args: Arguments, array: Typed, shift: Typed | None) -> Typed:
+    """All elements in C order so many places further on."""
+    return run_written(low, args, device_sequences.rolled, array, integer(args, shift, None, "shift"))
 
 
 @call(np.repeat)
 def _repeat(low: Lowering, args: Arguments) -> Typed:
     a, repeats = given(low, args, "a repeats")
-    times = _integer(args, repeats, None, "repeats")
-    return _run(low, args, device_sequences.repeated, array_of(args, a), times)
+    times = integer(args, repeats, None, "repeats")
+    return run_written(low, args, device_sequences.repeated, array_of(args, a), times)
 
 
 @call(np.bincount)
 def _bincount(low: Lowering, args: Arguments) -> Typed:
     x, weights, minlength = given(low, args, "x", "weights minlength")
-    least = _integer(args, minlength, 0, "minlength")
-    if _is_given(weights):
+    least = integer(args, minlength, 0, "minlength")
+    if is_given(weights):
         weighed = array_of(args, weights, 1, real=True)
-        return _run(low, args, device_sequences.weighed, _integers(args, x), weighed, least)
-    return _run(low, args, device_sequences.counted, _integers(args, x), least)
+        return run_written(low, args, device_sequences.weighed, _integers(args, x), weighed, least)
+    return run_written(low, args, device_sequences.counted, _integers(args, x), least)
 
 
 @call(np.histogram)
@@ -227,31 +230,38 @@ def _histogram(low: Lowering, args: Arguments) -> Typed:
     array = array_of(args, a, real=True)
     if bins is not None and isinstance(bins.type, Array):
         edges = array_of(args, bins, 1, real=True)
-        return _run(low, args, device_sequences.histogram_of_edges, array, edges)
-    number = _integer(args, bins, 10, "bins")
+        return run_written(low, args, device_sequences.histogram_of_edges, array, edges)
+    number = integer(args, bins, 10, "bins")
     if between is None or isinstance(between.type, NoneType):
-        return _run(low, args, device_sequences.histogram_of_all, array, number)
+        return run_written(low, args, device_sequences.histogram_of_all, array, number)
     if not isinstance(between.type, Tuple) or len(between.type.items) != 2:
         raise TypingError(f"the range of histogram() is a pair of numbers, not {between.type}")
-    return _run(low, args, device_sequences.histogram_between, array, number, *items_of(between))
+    return run_written(low, args, device_sequences.histogram_between, array, number, *items_of(between))
 
 
 @call(np.argsort)
 def _argsort(low: Lowering, args: Arguments) -> Typed:
-    (a,) = given(low, args, "a")
-    return _run(low, args, device_sequences.sorted_places, array_of(args, a, 1, real=True))
+    a, kind = given(low, args, "a", "kind")
+    if is_given(kind) and getattr(kind, "static", None) not in (
+        "quicksort",
+        "mergesort",
+        "heapsort",
+        "stable",
+    ):
+        raise TypingError("the kind of argsort() is 'quicksort', 'mergesort', 'heapsort' or 'stable'")
+    return run_written(low, args, device_sequences.sorted_places, array_of(args, a, 1, real=True))
 
 
 @call(np.unique)
 def _unique(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "ar")
-    return _run(low, args, device_sequences.distinct, array_of(args, a, real=True))
+    return run_written(low, args, device_sequences.distinct, array_of(args, a, real=True))
 
 
 @call(np.median)
 def _median(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "a")
-    return _run(low, args, device_sequences.median, array_of(args, a, real=True))
+    return run_written(low, args, device_sequences.median, array_of(args, a, real=True))
 
 
 @call(np.quantile, np.percentile)
@@ -263,7 +273,7 @@ def _quantile(low: Lowering, args: Arguments) -> Typed:
     part = cast(low, q, float64)
     if args.name == "percentile":
         part = binary(low, "/", part, literal(100.0))
-    return _run(low, args, device_sequences.quantile, array, part)
+    return run_written(low, args, device_sequences.quantile, array, part)
 
 
 @call(np.interp)
@@ -273,7 +283,7 @@ def _interp(low: Lowering, args: Arguments) -> Typed:
     known = array_of(args, places, 1, real=True), array_of(args, values, 1, real=True)
 
     def one(low: Lowering, wanted: Typed) -> Typed:
-        return _run(low, args, device_sequences.interpolated, cast(low, wanted, float64), *known)
+        return run_written(low, args, device_sequences.interpolated, cast(low, wanted, float64), *known)
 
     return combine(low, one, x).settled(low) if is_array(x) else one(low, x)
 
@@ -284,10 +294,10 @@ def _digitize(low: Lowering, args: Arguments) -> Typed:
     assert x is not None
     bounds = array_of(args, bins, 1, real=True)
     if not low.stack[0].is_kernel:
-        _run(low, args, device_sequences.require_order, bounds)
+        run_written(low, args, device_sequences.require_order, bounds)
 
     def one(low: Lowering, wanted: Typed) -> Typed:
-        return _run(low, args, device_sequences.bin_of, bounds, wanted, right or literal(False))
+        return run_written(low, args, device_sequences.bin_of, bounds, wanted, right or literal(False))
 
     return combine(low, one, x).settled(low) if is_array(x) else one(low, x)
 
@@ -296,9 +306,9 @@ def _digitize(low: Lowering, args: Arguments) -> Typed:
 def _trapezoid(low: Lowering, args: Arguments) -> Typed:
     y, x, dx = given(low, args, "y", "x dx")
     array = array_of(args, y, 1)
-    if _is_given(x):
-        return _run(low, args, device_sequences.trapezoids_at, array, array_of(args, x, 1))
-    return _run(low, args, device_sequences.trapezoids, array, dx or literal(1.0))
+    if is_given(x):
+        return run_written(low, args, device_sequences.trapezoids_at, array, array_of(args, x, 1))
+    return run_written(low, args, device_sequences.trapezoids, array, dx or literal(1.0))
 
 
 @call(np.convolve, np.correlate)
@@ -315,10 +325,10 @@ def _convolve(low: Lowering, args: Arguments) -> Typed:
         other = view(low, other, [Slice(None, None, literal(-1))])
     same = 3 if args.name == "correlate" else 1
     wanted = literal({"valid": 0, "same": same, "full": 2}[kind])
-    first, count = items_of(_run(low, args, device_sequences.extents_of_sums, one, other, wanted))
+    first, count = items_of(run_written(low, args, device_sequences.extents_of_sums, one, other, wanted))
     dtype = element_type_of(low, lambda low, x, y: binary(low, "*", x, y), (one, other))
     made = allocate(low, args, [count], dtype, zeroed=True)
-    _run(low, args, device_sequences.convolved, one, other, first, count, made)
+    run_written(low, args, device_sequences.convolved, one, other, first, count, made)
     return made
 
 
@@ -327,7 +337,7 @@ def _cov(low: Lowering, args: Arguments) -> Typed:
     optional = "y rowvar bias ddof" if args.name == "cov" else "y rowvar"
     m, y, rowvar, *rest = given(low, args, "m" if args.name == "cov" else "x", optional)
     array = array_of(args, m, 2, real=True)
-    if _is_given(y):
+    if is_given(y):
         raise UnsupportedError(f"{args.name}() of two arrays is not supported", hint="stack them first")
     by_rows = True if rowvar is None else rowvar.literal
     if by_rows not in (True, False):
@@ -337,41 +347,41 @@ def _cov(low: Lowering, args: Arguments) -> Typed:
 
         array = permuted(low, array, (1, 0))
     if args.name == "corrcoef":
-        return _run(low, args, device_matrices.correlations, array)
+        return run_written(low, args, device_matrices.correlations, array)
     bias, ddof = rest
     biased = False if bias is None else bias.literal
     if biased not in (True, False):
         raise TypingError("the argument 'bias' is True or False")
-    return _run(
-        low, args, device_matrices.covariances, array, _integer(args, ddof, 0 if biased else 1, "ddof")
+    return run_written(
+        low, args, device_matrices.covariances, array, integer(args, ddof, 0 if biased else 1, "ddof")
     )
 
 
 @call(np.linalg.norm)
 def _norm(low: Lowering, args: Arguments) -> Typed:
     (x,) = given(low, args, "x")
-    return _run(low, args, device_matrices.length, array_of(args, x, 1, 2))
+    return run_written(low, args, device_matrices.length, array_of(args, x, 1, 2))
 
 
 @call(np.linalg.solve)
 def _solve(low: Lowering, args: Arguments) -> Typed:
     a, b = given(low, args, "a b")
-    return _run(low, args, device_matrices.solution, array_of(args, a, 2), array_of(args, b, 1, 2))
+    return run_written(low, args, device_matrices.solution, array_of(args, a, 2), array_of(args, b, 1, 2))
 
 
 @call(np.linalg.inv)
 def _inv(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "a")
-    return _run(low, args, device_matrices.inverse, array_of(args, a, 2))
+    return run_written(low, args, device_matrices.inverse, array_of(args, a, 2))
 
 
 @call(np.linalg.det)
 def _det(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "a")
-    return _run(low, args, device_matrices.determinant, array_of(args, a, 2))
+    return run_written(low, args, device_matrices.determinant, array_of(args, a, 2))
 
 
 @call(np.linalg.cholesky)
 def _cholesky(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "a")
-    return _run(low, args, device_matrices.lower_factor, array_of(args, a, 2))
+    return run_written(low, args, device_matrices.lower_factor, array_of(args, a, 2))
