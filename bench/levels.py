@@ -23,7 +23,7 @@ RUNTIMES = {
         "CL_CONFIG_CPU_TARGET_ARCH": "skx",
     },
 }
-"""What holds the OpenCL runtimes to a level; without, they use all that the machine has. Intel's has SSE4.2 at least."""
+"""What holds the OpenCL runtimes to a level; without, they use all that there is. Intel's has SSE4.2 at least."""
 
 _NUMBA = {"x86-64": "x86-64", "x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
 

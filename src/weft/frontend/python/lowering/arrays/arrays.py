@@ -137,7 +137,8 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
         return
     if indices is None:
         target = view(low, array, parts) if field is None else field_of_all(low, array, field)
-        if isinstance(value.type, Tuple):
+        # A kernel has no place for an array of its members.
+        if isinstance(value.type, Tuple) and not low.stack[0].is_kernel:
             value = CALLS[np.array](low, Arguments("array", [value], {}))
         if isinstance(value.type, Array):
             assign_elements(low, target, value)
