@@ -370,6 +370,32 @@ def brighten(a, out, gain):
                 out[y, x, c] = a[y, x, c] * gain
 
 
+def multiply_small(a, b, c):
+    for i in prange(a.shape[0]):
+        for r in range(a.shape[1]):
+            for q in range(b.shape[2]):
+                total = np.float32(0)
+                for k in range(a.shape[2]):
+                    total += a[i, r, k] * b[i, k, q]
+                c[i, r, q] = total
+
+
+def test_rows_of_small_matrices_are_vectors_where_arrays_are_apart(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    a, b = (DRAW.integers(0, 9, (100, 8, 8)).astype(np.float32) for _ in range(2))
+    c, compiled = np.zeros_like(a), weft.jit(multiply_small)
+    compiled(a, b, c)
+    assert np.array_equal(c, a @ b)
+    told = [r.message for r in compiled.remarks]
+    known = next(i for i, message in enumerate(told) if "short row is written out" in message)
+    assert any("are independent if a and c do not overlap" in message for message in told[known:])
+    # What is stored is read again where they overlap.
+    got, wanted = a.copy(), a.copy()
+    compiled(got, b, got)
+    multiply_small(wanted, b, wanted)
+    assert np.array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [rotate, brighten])
 def test_structures_are_written_together_where_arrays_are_apart(function, level, monkeypatch) -> None:

@@ -70,6 +70,7 @@ from weft.transform.loops.guess_ranges import guess_for_good
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
+from weft.transform.loops.told_apart import tell_apart
 
 
 class LoopPlan(Struct, frozen=True):
@@ -182,6 +183,7 @@ def strip_mine(
     if lanes == 1:
         run_single_lane(body)
         prepare_alone(body, isa)
+        tell_apart(body)
         body.attributes = INLINED
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))

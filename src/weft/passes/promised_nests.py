@@ -14,10 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
+from weft.analysis.loops.counted_loops import counted_loop, known_iterations
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
+from weft.analysis.loops.row_loops import LONGEST_KNOWN
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.far_steps import step_of
 from weft.analysis.memory.linear_locations import linear_location
@@ -61,18 +65,19 @@ _IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
 def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
     """Mark the loops of promised nests that are found to be parallel, behind tests; how many nests."""
-    wanted = set(_wanted(function, unit.module.layout))
-    if not wanted:
+    found_wanted = dict(_wanted(function, unit.module.layout))
+    if not found_wanted:
         return 0
+    wanted, alone = set(found_wanted), {header for header, is_short in found_wanted.items() if is_short}
     sign_tests(function)
     close_loops(function)
     open_needless(function)
     arrays = unit.arrays if function is unit.function else ()
     left = _outermost(function) - wanted
-    _, spare = split_loops(unit.module, function, arrays, left)
+    _, spare = split_loops(unit.module, function, arrays, left | alone)
     left |= spare
     while True:
-        changes = order_loops(unit.module, function, arrays, left)
+        changes = order_loops(unit.module, function, arrays, left | alone)
         program = Program(unit.module, arrays=arrays)
         scope = Scope(program, function)
         accesses = Accesses(Reconstruction(program))
@@ -93,6 +98,8 @@ def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
         left |= lost
     for chosen in found:
         mine = [c for c in changes if inside[c.outer] is chosen]
+        if chosen.loop.header in alone:
+            chosen = replace(chosen, inside=(), promotions=(), tiles=None)
         apply_chosen(unit, function, scope, accesses, chosen, mine, promises=True)
     return len(found)
 
@@ -122,10 +129,11 @@ def _outermost(function: Function) -> set[BasicBlock]:
     return {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops if loop.parent is None}
 
 
-def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
+def _wanted(function: Function, layout: DataLayout) -> Iterator[tuple[BasicBlock, bool]]:
     """The headers of promised loops, in no other loop, whose nests are worth to be looked at.
 
-    Those of short loops only, as for small matrices, are not: lanes along these would be idle.
+    With each is whether its nest has loops along short rows only, as for small matrices. Lanes along these would idle,
+    but LLVM makes vectors of such rows where it knows that arrays are apart.
     """
     view = cfg_of(function)
     ranges: Ranges | None = None
@@ -138,8 +146,9 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
             continue
         if not loop.children:
             if _has_neighbours_across_stores(blocks, layout) or _writes_structures(blocks, layout):
-                yield view.blocks[loop.header]
+                yield view.blocks[loop.header], False
             continue
+        inside = _loops_of(loop)[1:]
         if (
             _fills_structures(loop, view, layout)
             or _calls_mathematics(loop, view)
@@ -147,8 +156,26 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[BasicBlock]:
             or _is_beyond_rows(loop, view, layout)
         ):
             ranges = ranges or Ranges(function, view, block_index(view.cfg))
-            if not all(is_short(inside, view, ranges) for inside in _loops_of(loop)[1:]):
-                yield view.blocks[loop.header]
+            if not all(is_short(each, view, ranges) for each in inside):
+                yield view.blocks[loop.header], False
+                continue
+        rows = [each for each in inside if not each.children]
+        if all(_has_known_rows(each, view) for each in rows) and _stores_inside(loop, view, layout):
+            yield view.blocks[loop.header], True
+
+
+def _has_known_rows(loop: Loop, view: CFGView) -> bool:
+    """Whether it is known how often a loop goes round, as of rows whose length a launch shows."""
+    counted = counted_loop(view, loop)
+    iterations = None if isinstance(counted, str) else known_iterations(counted)
+    return iterations is not None and iterations <= LONGEST_KNOWN
+
+
+def _stores_inside(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether loops in one store to arrays, and only read and write there."""
+    inside = {b for loop in outer.children for b in loop.blocks}
+    accesses = [i for b in inside for i in view.blocks[b].instructions if i.op in ("load", "store")]
+    return any(i.op == "store" for i in accesses) and not any(_is_on_stack(i, layout) for i in accesses)
 
 
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
