@@ -43,7 +43,7 @@ def test_each_length_has_its_code_and_its_result(
         f"""
 [sums] = register(HEAD + '''{SUMS}''', ["sums"])
 # A launch of few threads, a length that is too large, and one that is negative run the general code.
-for length, blocks in ((3, 8), (2, 8), (20, 8), (3, 8), (-2, 8), (4, 1)):
+for length, blocks in ((3, 8), (2, 8), (40, 8), (3, 8), (-2, 8), (4, 1)):
     count = 32 * blocks
     x = np.random.default_rng(abs(length)).integers(0, 9, (count, abs(length))).astype(np.float32)
     result = to_device(np.full(count, 7, np.float32))

@@ -18,7 +18,7 @@ kernel void sums(global const float *x, int2 unused, int length, global float *r
 '''
 kernel = cl.Program(context, source).build().sums
 # A launch of few work-items, a length that is too large, and one that is negative run the general code.
-for length, count in ((3, 200), (2, 200), (20, 200), (3, 200), (-2, 200), (4, 8), (2, 203)):
+for length, count in ((3, 200), (2, 200), (40, 200), (3, 200), (-2, 200), (4, 8), (2, 203)):
     x = np.random.default_rng(abs(length)).integers(0, 9, (count, abs(length))).astype(np.float32)
     rows, result = buffer(x), buffer(np.full(count, 7, np.float32))
     kernel.set_args(rows, np.int32([1, 2]).view(cl.cltypes.int2)[0], np.int32(length), result)

@@ -27,7 +27,7 @@ from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
-from weft.ir.effects import is_convergent
+from weft.ir.effects import is_convergent, may_read, may_write
 from weft.ir.intrinsics import kind_of
 
 LONGEST, LONGEST_FOUND, LONGEST_OF_MATRIX = 16, 4, 4
@@ -39,8 +39,8 @@ larger ones grows with the product of the extents.
 """
 
 FEW = 4
-"""Iterations of a loop with accesses that is written out wherever these lead: a mask of 3 by 3 weights becomes nine
-loads, of which neighbours are accessed together."""
+"""Iterations of a loop that only loads, and is written out wherever from: a mask of 3 by 3 weights becomes nine loads,
+of which neighbours are accessed together."""
 
 LONGEST_KNOWN = 32
 """Elements of a row that is not written out, but whose length code is made for: LLVM's vectors then fill it without a
@@ -98,7 +98,7 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
             counted = counted_exit(view, loop)
         if isinstance(counted, str) or _is_parallel(view, loop):
             continue
-        row = _row_loop(function, counted, leaves)
+        row = _row_loop(function, counted, leaves) or _few_loads(view, loop, counted)
         if row is not None:
             yield replace(row, longest=min(row.longest, LONGEST_FOUND)) if looks_up(loop, view) else row
 
@@ -130,7 +130,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
     """A loop as one along rows; None if it goes along none."""
     layout = function.layout
     found: dict[int, None] = {}
-    longest, found_accesses = 0, False
+    longest = 0
     if isinstance(bound := _without_casts(loop.bound), Argument):
         found[bound.index] = None
     for block in loop.blocks:
@@ -139,7 +139,6 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
                 return None
             if not i.is_plain_access:
                 continue
-            found_accesses = True
             parts = [part for index in locate(i.pointer, layout).terms for part in _parts(index)]
             rows = [part for part in parts if part is not loop.counter.phi]
             if len(rows) == len(parts) or not rows:
@@ -149,11 +148,28 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
             if kinds != {_Leaf.SAME}:
                 limit = LONGEST_FOUND if _Leaf.FOUND in kinds else LONGEST
                 longest = min(longest or limit, limit)
-    iterations = known_iterations(loop)
-    if longest:
-        return RowLoop(loop, iterations, tuple(found), longest)
-    few = found_accesses and iterations is not None and iterations <= FEW
-    return RowLoop(loop, iterations, (), FEW) if few else None
+    return RowLoop(loop, known_iterations(loop), tuple(found), longest) if longest else None
+
+
+def _few_loads(view: CFGView, loop: Loop, counted: CountedLoop) -> RowLoop | None:
+    """A loop of a few iterations that only loads; None for others, and for those in a loop over columns of blocks.
+
+    There lanes run along the columns (`weft.analysis.loops.blocks_inside`).
+    """
+    iterations = known_iterations(counted)
+    if iterations is None or iterations > FEW:
+        return None
+    inside = [i for block in counted.blocks for i in block.instructions]
+    if {i.op for i in inside if may_read(i) or may_write(i)} != {"load"}:
+        return None
+    around = loop.parent
+    if around is not None and any(
+        i.op == "store" for b in around.blocks for i in view.blocks[b].instructions
+    ):
+        outer = counted_loop(view, around)
+        if not isinstance(outer, str) and known_iterations(outer) is not None:
+            return None
+    return RowLoop(counted, iterations, (), FEW)
 
 
 def _parts(index: Value) -> Iterator[Value]:
