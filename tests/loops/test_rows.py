@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import weft
 from loops.test_auto import auto, runs_in_lanes
+from weft import prange
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
@@ -64,3 +66,24 @@ def test_counts_of_rows_are_exact(columns: int) -> None:
     p, out = np.random.default_rng(columns).random((9, columns)), np.zeros(9, np.int64)
     auto(above)(p, out)
     np.testing.assert_array_equal(out, (p > 0.5).sum(axis=1))
+
+
+def dots(a, b, out):
+    for i in prange(out.size):
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[i, k]
+        out[i] = total
+
+
+@pytest.mark.parametrize("length", [3, 24, 32, 40])
+def test_iterations_around_rows_are_not_taken_together_by_llvm(length: int) -> None:
+    """Where it knows the length it would write rows out, and gather elements of several rows then."""
+    random = np.random.default_rng(length)
+    a, b = (random.integers(0, 9, (200, length)).astype(np.float32) for _ in range(2))
+    out, compiled = np.zeros(200, np.float32), weft.jit(dots)
+    compiled(a, b, out)
+    assert np.array_equal(out, (a * b).sum(axis=1))
+    if any("inner loops run along rows" in r.message for r in compiled.remarks):
+        (text,) = compiled.inspect_llvm().values()
+        assert '!"llvm.loop.vectorize.enable", i1 false' in text

@@ -20,7 +20,10 @@ from weft.analysis.loops.counted_loops import Counter
 from weft.analysis.loops.reductions import Reduction
 from weft.codegen.combine import combine_lanes, neutral_element
 from weft.codegen.loops import counted_loop
+from weft.graph.loops import loop_forest
 from weft.ir import Argument, Builder, ConstInt, ConstSplat, Function, Module, Value
+from weft.ir.cfg_view import cfg_of
+from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 
@@ -87,6 +90,11 @@ def build_chunk(module: Module, outlined: OutlinedLoop, bodies: LoopBodies, name
     with counted_loop(builder, function, begin, middle, "chunk", bodies.width) as number:
         firsts = _first_values(builder, counters, starts, number)
         builder.call(bodies.full, [*firsts, *captured, *(c.whole for c in cells)])
+        back = builder.block
+    if bodies.width == 1 and loop_forest(cfg_of(bodies.full).cfg).loops:
+        # As with threads (`weft.codegen.rows`): loops inside are to be vectors.
+        assert back is not None
+        mark_scalar(back.terminator)
     if bodies.rest is not None:
         assert not cells, "lanes' parts of reductions are as many as lanes"
         left = builder.binary("sub", end, middle, ("nuw", "nsw"))
