@@ -28,6 +28,10 @@ def test_runs_of_groups_make_whole_lane_groups(dimension: int) -> None:
     assert RunUnit().groups((7, 1, 1)) == 1
 
 
+FAR = 2**63 - 1, -5
+"""Ends of no row, whose distance wraps around."""
+
+
 def visit(out, first, last, height):
     x, y = cuda.grid(2)
     if first <= x < last and y < height:
@@ -70,7 +74,17 @@ def test_ends_of_rows_run_in_fewer_lanes(
     for height, width in ((3, 7), (5, 40), (2, 131)):
         grid = (-(-width // block[0]), -(-height // block[1]))
         padded = (grid[1] * block[1], grid[0] * block[0])
-        for first, last in ((0, width), (1, width - 1), (9, 10), (31, 33), (30, 66), (5, 5), (7, 2), (8, 72)):
+        for first, last in (
+            (0, width),
+            (1, width - 1),
+            (9, 10),
+            (31, 33),
+            (30, 66),
+            (5, 5),
+            (7, 2),
+            (8, 72),
+            FAR,
+        ):
             last = min(last, padded[1])
             out = np.zeros(padded, np.int32)
             kernel[grid, block](out, first, last, height)

@@ -285,7 +285,9 @@ def _run_from_first(
     """Call the kernel for the threads from `first` to ``last - 1``, in lane groups that begin with the first."""
     assert kernel.partial is not None
     builder, function = group.builder, group.function
-    left = _most(builder, builder.binary("sub", last, first), _ZERO)
+    # Guards may leave a first thread so great, and a last one so small, that their distance wraps around.
+    some_run = builder.icmp("slt", first, last)
+    left = builder.select(some_run, builder.binary("sub", last, first), _ZERO)
     bodies = [(kernel.full, kernel.width), (kernel.rest, kernel.rest_width)]
     for body, width in bodies:
         if body is not None:
