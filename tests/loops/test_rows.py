@@ -76,7 +76,7 @@ def dots(a, b, out):
         out[i] = total
 
 
-@pytest.mark.parametrize("length", [3, 24, 32, 40])
+@pytest.mark.parametrize("length", [24, 32, 40])
 def test_iterations_around_rows_are_not_taken_together_by_llvm(length: int) -> None:
     """Where it knows the length it would write rows out, and gather elements of several rows then."""
     random = np.random.default_rng(length)
@@ -84,6 +84,6 @@ def test_iterations_around_rows_are_not_taken_together_by_llvm(length: int) -> N
     out, compiled = np.zeros(200, np.float32), weft.jit(dots)
     compiled(a, b, out)
     assert np.array_equal(out, (a * b).sum(axis=1))
-    if any("inner loops run along rows" in r.message for r in compiled.remarks):
-        (text,) = compiled.inspect_llvm().values()
-        assert '!"llvm.loop.vectorize.enable", i1 false' in text
+    assert any("inner loops run along rows" in r.message for r in compiled.remarks)
+    (text,) = compiled.inspect_llvm().values()
+    assert '!"llvm.loop.vectorize.enable", i1 false' in text

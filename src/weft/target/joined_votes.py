@@ -25,11 +25,11 @@ from collections.abc import Callable
 
 from weft.machine.targets import Isa
 
-_FUNCTION = re.compile(r"(?m)^(?=define )")
+FUNCTION = re.compile(r"(?m)^(?=define )")
 _VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
-_NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
-_LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
-_LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
+NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
+LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
+LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 _BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
 _ANY = re.compile(
     r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), (?P<settled>0|-1)(?P<rest>(?:, !.*)?)"
@@ -76,7 +76,7 @@ def with_joined_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
     if not joins_votes(isa) or not _VOTE.search(text):
         return None
-    parts = _FUNCTION.split(text)
+    parts = FUNCTION.split(text)
     done = [_Votes(part, isa) if _VOTE.search(part) else None for part in parts]
     if not any(votes is not None and votes.made for votes in done):
         return None
@@ -105,10 +105,10 @@ class _Votes:
         self._named: dict[str, list[int]] = {}
         self._blocks: list[int] = []
         for number, line in enumerate(self.lines):
-            self._blocks.append(number if _LABEL.match(line) else self._blocks[-1] if number else 0)
-            for name in set(_NAME.findall(line)):
+            self._blocks.append(number if LABEL.match(line) else self._blocks[-1] if number else 0)
+            for name in set(NAME.findall(line)):
                 self._named.setdefault(name, []).append(number)
-            if found := _LINE.match(line):
+            if found := LINE.match(line):
                 self._defined[found[1]] = number, found[2]
         asked: dict[str, list[tuple[str, re.Match[str]]]] = {}
         for name, (_, line) in self._defined.items():

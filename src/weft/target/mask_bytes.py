@@ -25,11 +25,8 @@ import re
 from msgspec import Struct, field
 
 from weft.machine.targets import Isa
+from weft.target.joined_votes import FUNCTION, LABEL, LINE, NAME
 
-_FUNCTION = re.compile(r"(?m)^(?=define )")
-_NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
-_LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
-_LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 _MASKS = re.compile(
     r"(?:phi|and|or|or disjoint|xor|freeze|insertelement|load|(?:tail )?call) <(\d+) x i1>"
     r"|[if]cmp(?: \w+)+ <(\d+) x "
@@ -62,7 +59,7 @@ def with_mask_bytes(text: str, isa: Isa) -> str | None:
     prefix = "%weft.mask"
     while prefix in text:
         prefix += ".again"
-    parts = _FUNCTION.split(text)
+    parts = FUNCTION.split(text)
     changed = [_in_bytes(part, most, prefix) if part.startswith("define ") else part for part in parts]
     return "".join(changed) if changed != parts else None
 
@@ -75,14 +72,14 @@ def _in_bytes(function: str, most: int, prefix: str) -> str:
     if not masks:
         return function
     for number, line in enumerate(lines):
-        made = _LINE.match(line)
+        made = LINE.match(line)
         own = made[1] if made is not None else ""
         if (phi := masks.get(own)) is not None and phi.is_phi:
             for incoming in _INCOMING.finditer(line):
                 if incoming["value"] in masks:
                     masks[incoming["value"]].bytes = "?"
             continue
-        for name in _NAME.findall(line):
+        for name in NAME.findall(line):
             if name in masks and name != own:
                 masks[name].used_in.add(blocks[number])
     for count, mask in enumerate(masks.values()):
@@ -97,7 +94,7 @@ def _blocks(lines: list[str]) -> list[int]:
     numbers: list[int] = []
     current = 0
     for line in lines:
-        if _LABEL.match(line):
+        if LABEL.match(line):
             current += 1
         numbers.append(current)
     return numbers
@@ -107,7 +104,7 @@ def _masks(lines: list[str], blocks: list[int], most: int) -> dict[str, _Mask]:
     """The masks of more lanes than `most` that instructions make, by name."""
     masks: dict[str, _Mask] = {}
     for number, line in enumerate(lines):
-        made = _LINE.match(line)
+        made = LINE.match(line)
         found = _MASKS.match(made[2]) if made is not None else None
         if made is None or found is None:
             continue
@@ -129,8 +126,8 @@ def _rewritten(lines: list[str], blocks: list[int], carried: dict[str, _Mask]) -
     begun = -1
     for number, line in enumerate(lines):
         block = blocks[number]
-        is_phi = (found := _LINE.match(line)) is not None and found[2].startswith("phi ")
-        if block != begun and not (is_phi or _LABEL.match(line) or line.startswith("define ")):
+        is_phi = (found := LINE.match(line)) is not None and found[2].startswith("phi ")
+        if block != begun and not (is_phi or LABEL.match(line) or line.startswith("define ")):
             begun = block
             again = {}
             for name in wanted.get(block, ()):
@@ -141,7 +138,7 @@ def _rewritten(lines: list[str], blocks: list[int], carried: dict[str, _Mask]) -
         if own is not None and carried[own].is_phi:
             result.append(_phi_of_bytes(line, carried[own], carried))
             continue
-        result.append(_NAME.sub(lambda n, names=again: names.get(n[0], n[0]), line) if again else line)
+        result.append(NAME.sub(lambda n, names=again: names.get(n[0], n[0]), line) if again else line)
         if own is not None:
             mask = carried[own]
             result.append(f"  {mask.bytes} = sext <{mask.lanes} x i1> {own} to <{mask.lanes} x i8>")
