@@ -113,8 +113,15 @@ class Constants(Struct, frozen=True):
     together
         How often threads of a lane group go the same way at a branch because of what they have in common; otherwise
         each goes on its own. Guess.
+    scalar_test
+        A vote that two scalars decide, and the branch on it: what lane groups in order answer changes once or twice in
+        a row of them, so that the machine foresees it. Table: a comparison and a branch that is not taken.
     outside, inside
         How likely all threads of a lane group are on the rarer, and on the likelier side of a bound. Guess.
+    behind_moving, before_moving
+        The same of a bound that moves in a loop around, as where half as many threads add up what the others have left
+        in each round, or iterations of a triangle begin further on. Guess; of 256 threads in lane groups of 16 that
+        halve until one is left, 0.85 and 0.12.
     jump
         A row of neighbours far from the last one, which the machine has not read ahead. Measured: the sum of 2^24
         floats by a walk of the grid of 2^12 to 2^18 threads, in rows of 64, 128 and 256 bytes, takes 18 to 23, 10 to 12
@@ -182,6 +189,9 @@ class Constants(Struct, frozen=True):
     together: float = 0.5
     outside: float = 0.05
     inside: float = 0.9
+    scalar_test: float = 0.5
+    behind_moving: float = 0.45
+    before_moving: float = 0.45
     jump: float = 8.0
     iterations_ahead: int = 8
     own_line: tuple[float, float] = (2.5, 6.0)

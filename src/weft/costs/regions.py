@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.end_decisions import is_decided_at_ends
 from weft.analysis.divergence.result import Form
 from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.active_threads import active_shares
@@ -45,10 +46,24 @@ MOST = 0.5
 
 
 class Chances(Struct, frozen=True):
-    """How likely a lane group goes along an edge with no thread, and with all."""
+    """How likely a lane group goes along an edge with no thread, and with all.
+
+    Parameters
+    ----------
+    none, all
+        The shares of lane groups.
+    scalar
+        Whether two scalars tell which it is (`weft.codegen.widen.scalar_votes`).
+    """
 
     none: float
     all: float
+    scalar: bool = False
+
+    @property
+    def other_side(self) -> Chances:
+        """Those of the branch's other edge."""
+        return Chances(self.all, self.none, self.scalar)
 
 
 class RegionCosts(Struct):
@@ -95,8 +110,8 @@ class RegionCosts(Struct):
             if guard is not None:
                 # But for one lane group, all threads are on the same side of a bound such as ``i < n``.
                 inside = (guard is _Guard.TRUE_INSIDE) == (target is branch.blocks[0])
-                chances = Chances(c.outside, c.inside)
-                return chances if inside else Chances(chances.all, chances.none)
+                chances = self._at_bound(source, branch.operands[0])
+                return chances if inside else chances.other_side
         if any(t in self.leaving for t in branch.successors):
             if target not in self.leaving:
                 # The loop ends when no thread stays: to skip the rest of its last iteration is not worth a test.
@@ -111,6 +126,31 @@ class RegionCosts(Struct):
             c.together * (1 - p) + apart * (1 - own) ** self.width, c.together * p + apart * own**self.width
         )
 
+    def _at_bound(self, source: BasicBlock, condition: Value) -> Chances:
+        """Those of the side of a bound on which most threads are."""
+        c = self.constants
+        scalar = not self.divergence.has_varying_predicate(source) and is_decided_at_ends(
+            self.divergence, condition
+        )
+        if scalar and self._moves(source, condition):
+            return Chances(c.behind_moving, c.before_moving, scalar)
+        return Chances(c.outside, c.inside, scalar)
+
+    def _moves(self, source: BasicBlock, condition: Value) -> bool:
+        """Whether the bound of a guard is another one in each iteration of the loop around."""
+        view, loops = self.probability.view, self.probability.loops
+        loop = loops.innermost[view.index[source]]
+        if loop is None or not isinstance(condition, Instruction):
+            return False
+        if condition.op != "icmp":
+            return any(self._moves(source, part) for part in condition.operands[:2])
+        bound = next((v for v in condition.operands if self.divergence.shape(v).is_uniform), None)
+        return (
+            isinstance(bound, Instruction)
+            and bound.block is not None
+            and view.index[bound.block] in loop.blocks
+        )
+
     def _share_active(self, block: BasicBlock) -> float:
         if not self._active:
             self._active = active_shares(self.divergence, self.probability)
@@ -120,7 +160,7 @@ class RegionCosts(Struct):
         """Cycles won by a branch around `blocks` and `tests` votes in them."""
         saved = sum(self.cycles(i) + self._slow_store(i) for b in blocks for i in b.instructions)
         saved += tests * self.constants.test
-        return saved * chances.none - self._test(chances.none)
+        return saved * chances.none - self._test(chances.none, chances.scalar)
 
     def twin_gain(
         self, blocks: Collection[BasicBlock], chances: Chances, everywhere: Collection[BasicBlock] = ()
@@ -135,7 +175,7 @@ class RegionCosts(Struct):
         saved = sum(self._mask_cost(i) for b in blocks for i in b.instructions)
         if chances.all >= MOST:
             saved += self.sharing(everywhere)
-        return saved * chances.all - self._test(chances.all)
+        return saved * chances.all - self._test(chances.all, chances.scalar)
 
     def sharing(self, blocks: Collection[BasicBlock]) -> float:
         """Cycles that accesses of boxes save where they have no mask, those of loops counted as often as they run."""
@@ -162,8 +202,10 @@ class RegionCosts(Struct):
         is_box = sum(extent != 1 for extent in extents) > 1
         return is_box and found.form is Form.GATHER and any(isinstance(s, int) for s in strides)
 
-    def _test(self, chance: float) -> float:
+    def _test(self, chance: float, scalar: bool) -> float:
         c = self.constants
+        if scalar:
+            return c.scalar_test
         return c.test + c.branch_miss * c.miss_share * min(chance, 1 - chance)
 
     def cycles(self, instruction: Instruction) -> float:

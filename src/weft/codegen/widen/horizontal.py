@@ -8,6 +8,7 @@ from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.compact import widen_compact
 from weft.codegen.widen.context import Widening, any_lane, mask_bits
 from weft.codegen.widen.prefixes import widen_prefix
+from weft.codegen.widen.scalar_votes import scalar_vote
 from weft.codegen.widen.shuffles import widen_extract, widen_match, widen_shuffle
 from weft.diag.errors import UnsupportedError
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
@@ -32,10 +33,18 @@ def _active_and(w: Widening, condition: Value) -> Value:
 
 
 def _any(w: Widening, call: Instruction) -> None:
+    found = scalar_vote(w, call.args[0], every=False) if call.total else None
+    if found is not None:
+        w.set_scalar(call, found)
+        return
     w.set_scalar(call, any_lane(w.builder, _whole(w, call)))
 
 
 def _all(w: Widening, call: Instruction) -> None:
+    found = scalar_vote(w, call.args[0], every=True) if call.total else None
+    if found is not None:
+        w.set_scalar(call, found)
+        return
     condition = w.vector(call.args[0])
     if not call.total:
         condition = w.builder.unary("freeze", condition)

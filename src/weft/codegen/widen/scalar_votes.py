@@ -1,0 +1,86 @@
+"""Votes on comparisons whose ends decide (`weft.analysis.divergence.end_decisions`), by one scalar.
+
+    any(x + lane < n)   →   x < n                   all(x + lane < n)   →   x + W - 1 < n
+    any(x + lane == n)  →   n - x <ᵤ W
+
+So guards such as ``if t < width:`` compare a scalar or two where they would compare a register for every few lanes,
+pack the results and take their bits.
+
+Precondition: all lanes of the lane group are active where the vote is. Postcondition: the i1 that the vote on vectors
+would give, wherever no lane's condition is poison; None where that takes vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.analysis.divergence.end_decisions import EndDecision, Joined, end_decision, joined, negated
+from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
+from weft.ir.types import I1, IntType
+
+if TYPE_CHECKING:
+    from weft.codegen.widen.context import Widening
+
+
+def scalar_vote(w: Widening, condition: Value, *, every: bool) -> Value | None:
+    """Whether `condition` holds in every lane, or in any, as a scalar."""
+    if w.mask is not None:
+        return None
+    if w.is_uniform(condition):
+        return w.scalar(condition)
+    if (opposite := negated(condition)) is not None:
+        found = scalar_vote(w, opposite, every=not every)
+        return w.builder.binary("xor", found, TRUE) if found is not None else None
+    if (parts := joined(condition)) is not None:
+        return _of_parts(w, parts, every=every)
+    if not isinstance(condition, Instruction) or condition.op != "icmp":
+        return None
+    decision = end_decision(w.divergence, condition)
+    if decision is None or not (w.is_uniform(decision.bound) and w.is_scalar(decision.strided)):
+        return None
+    vote = _at_equality if decision.is_equality else _at_bound
+    return vote(w, decision, every=every)
+
+
+def _of_parts(w: Widening, parts: Joined, *, every: bool) -> Value | None:
+    """All lanes have both if all have each; whether some lane does is known where one is the same in all lanes."""
+    both = (parts.first, parts.second)
+    if parts.both != every and not any(w.is_uniform(part) for part in both):
+        return None
+    first, second = (scalar_vote(w, part, every=every) for part in both)
+    if first is None or second is None:
+        return None
+    if parts.strict:
+        return w.builder.binary("and" if parts.both else "or", first, second)
+    return w.builder.select(first, *((second, FALSE) if parts.both else (TRUE, second)))
+
+
+def _at_bound(w: Widening, found: EndDecision, *, every: bool) -> Value:
+    offsets = _offsets(w, found.strided)
+    # All lanes are below a bound if the last one is, and some lane if the first one is; above it the other way around.
+    offset = max(offsets) if found.is_below == every else min(offsets)
+    value, type = w.scalar(found.strided), found.strided.type
+    if offset:
+        assert isinstance(type, IntType)
+        flags = ("nsw",) if found.predicate[0] == "s" else ("nuw",) if offset > 0 else ()
+        value = w.builder.binary("add", value, ConstInt(type, offset), flags)
+    return w.builder.icmp(found.predicate, value, w.scalar(found.bound))
+
+
+def _at_equality(w: Widening, found: EndDecision, *, every: bool) -> Value | None:
+    type, width = found.strided.type, w.lanes.width
+    assert isinstance(type, IntType)
+    if width < 2 or width >= 1 << type.bits:
+        return None
+    is_equal = found.predicate == "eq"
+    if is_equal == every:
+        # Lanes have different numbers: not all are the bound, and some are not.
+        return ConstInt(I1, int(not is_equal))
+    parts = (w.scalar(found.bound), w.scalar(found.strided))
+    rises = w.divergence.shape(found.strided).strides == (1,)
+    distance = w.builder.binary("sub", *(parts if rises else parts[::-1]))
+    return w.builder.icmp("ult" if is_equal else "uge", distance, ConstInt(type, width))
+
+
+def _offsets(w: Widening, strided: Value) -> list[int]:
+    return w.lanes.offsets([s for s in w.divergence.shape(strided).strides if isinstance(s, int)])
