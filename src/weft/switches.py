@@ -40,6 +40,7 @@ OPTIONAL_PASSES = {
         *("meeting stores", "narrow φs", "narrowing"),
         *(
             "rolled loops",
+            "rounds together",
             "row copies",
             "rows in turn",
             "scalar replacement",

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
-from weft.analysis.divergence.end_decisions import is_decided_at_ends
+from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends, joined, negated
 from weft.analysis.divergence.result import Form
 from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.active_threads import active_shares
@@ -53,7 +53,7 @@ class Chances(Struct, frozen=True):
     none, all
         The shares of lane groups.
     scalar
-        Whether two scalars tell which it is (`weft.codegen.widen.scalar_votes`).
+        Whether scalars tell which it is, in a way that machines foresee (`weft.codegen.widen.scalar_votes`).
     """
 
     none: float
@@ -129,27 +129,25 @@ class RegionCosts(Struct):
     def _at_bound(self, source: BasicBlock, condition: Value) -> Chances:
         """Those of the side of a bound on which most threads are."""
         c = self.constants
-        scalar = not self.divergence.has_varying_predicate(source) and is_decided_at_ends(
+        if not self.divergence.has_varying_predicate(source) and is_decided_at_ends(
             self.divergence, condition
-        )
-        if scalar and self._moves(source, condition):
-            return Chances(c.behind_moving, c.before_moving, scalar)
-        return Chances(c.outside, c.inside, scalar)
+        ):
+            bounds = [bound for part in _comparisons(condition) if (bound := self._bound(part)) is not None]
+            if any(self._moves(source, bound) for bound in bounds):
+                return Chances(c.behind_moving, c.before_moving, scalar=True)
+        return Chances(c.outside, c.inside)
 
-    def _moves(self, source: BasicBlock, condition: Value) -> bool:
+    def _bound(self, comparison: Instruction) -> Value | None:
+        found = end_decision(self.divergence, comparison)
+        return None if found is None else found.bound
+
+    def _moves(self, source: BasicBlock, bound: Value) -> bool:
         """Whether the bound of a guard is another one in each iteration of the loop around."""
         view, loops = self.probability.view, self.probability.loops
         loop = loops.innermost[view.index[source]]
-        if loop is None or not isinstance(condition, Instruction):
+        if loop is None or not isinstance(bound, Instruction) or bound.block is None:
             return False
-        if condition.op != "icmp":
-            return any(self._moves(source, part) for part in condition.operands[:2])
-        bound = next((v for v in condition.operands if self.divergence.shape(v).is_uniform), None)
-        return (
-            isinstance(bound, Instruction)
-            and bound.block is not None
-            and view.index[bound.block] in loop.blocks
-        )
+        return view.index.get(bound.block) in loop.blocks
 
     def _share_active(self, block: BasicBlock) -> float:
         if not self._active:
@@ -328,6 +326,15 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
         return _Guard.ONE if condition.predicate == "eq" else _Guard.TRUE_INSIDE
     is_below = condition.predicate in ("slt", "sle", "ult", "ule")
     return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
+
+
+def _comparisons(condition: Value) -> list[Instruction]:
+    """The comparisons that a condition is made of."""
+    if (opposite := negated(condition)) is not None:
+        return _comparisons(opposite)
+    if (parts := joined(condition)) is not None:
+        return _comparisons(parts.first) + _comparisons(parts.second)
+    return [condition] if isinstance(condition, Instruction) and condition.op == "icmp" else []
 
 
 def _guard_of_both(condition: Instruction, divergence: Divergence) -> _Guard | None:

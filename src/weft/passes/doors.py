@@ -60,7 +60,7 @@ LEFT_OUT = (
                 "group atomics",
                 "group loops",
             ),
-            *("updated arrays", "copies"),
+            *("rounds together", "updated arrays", "copies"),
         ),
     ),
     LeftOut(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.analysis.flushed_numbers import flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen import trials
-from weft.codegen.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.barrier_checks import analyze_group, check_barriers, remark_kept_values
 from weft.codegen.box_remarks import remark_box
 from weft.codegen.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.group_copies import mark_updates, run_groups_with_copies
@@ -66,6 +66,7 @@ from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
 from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
+from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
 from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.tested_loads import hoist_tested_loads
@@ -116,6 +117,20 @@ def _leave_flushing(unit: KernelUnit) -> bool:
 
 def _check_barriers(unit: KernelUnit) -> None:
     unit.together = check_barriers(unit.function, unit.remarks)
+
+
+def _run_rounds_together(unit: KernelUnit) -> bool:
+    # With barriers before and behind a loop, one in it is nothing new.
+    headers = run_rounds_together(unit.function, analyze_group(unit.function))
+    for header in headers:
+        unit.remarks.add(
+            RemarkKind.MEMORY,
+            f"what threads load here is far from round to round: all threads of a work-group run {ROUNDS} rounds, then"
+            f" the next {ROUNDS}",
+            span_of(header.terminator),
+            pass_name=ROUNDS_TOGETHER.name,
+        )
+    return bool(headers)
 
 
 def _may_have_lanes(unit: KernelUnit) -> bool:
@@ -262,6 +277,13 @@ OBSTACLES: Pass[KernelUnit] = Pass(
     _clear_obstacles,
     applies=_may_have_lanes,
 )
+ROUNDS_TOGETHER: Pass[KernelUnit] = Pass(
+    "rounds together",
+    "loops over elements as far apart as the grid is large run a few rounds at a time for all threads of a work-group",
+    _run_rounds_together,
+    optional=True,
+    applies=lambda unit: unit.together and has_barriers(unit),
+)
 UPDATED_ARRAYS: Pass[KernelUnit] = Pass(
     "updated arrays",
     "atomic operations on arrays that threads only update are marked",
@@ -349,6 +371,7 @@ KERNELS = PassList(
         FLUSHING_MODE,
         BARRIERS,
         OBSTACLES,
+        ROUNDS_TOGETHER,
         UPDATED_ARRAYS,
         LANE_ORDER,
         GRID_WALKS,

@@ -2,8 +2,9 @@
 
 Where each iteration leads to another page (`weft.analysis.memory.far_steps`), processors do not read ahead by
 themselves, and how far they see behind a load that misses their caches depends on how long an iteration is. So where it
-is not short, lanes that load neighbours ask for what they load some iterations later. That may be behind the end of an
-array, where a request does nothing.
+is not short, lanes that load neighbours ask for what they load some iterations later. So they do in short loops that go
+on later (`weft.transform.groups.rounds_together`): what is behind their few iterations no processor sees. A request may
+be behind the end of an array, where it does nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from weft.costs.constants import constants_of
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I8, I32, I64, VOID, IntType, PointerType
+from weft.transform.groups.rounds_together import GOES_ON
 
 SHORT = 16
 """Instructions of an iteration of which a processor has as many under way as are asked for ahead, and more."""
@@ -31,7 +33,10 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
         return
     assert load.block is not None
     loop = known.loops.innermost[known.view.index[load.block]]
-    if loop is None or _is_short([i for n in loop.blocks for i in known.view.blocks[n]]):
+    if loop is None:
+        return
+    goes_on = GOES_ON in known.view.blocks[loop.header].terminator.attrs
+    if not goes_on and _is_short([i for n in loop.blocks for i in known.view.blocks[n]]):
         return
     builder = w.builder
     step: Value = ConstInt(I64, 1)
