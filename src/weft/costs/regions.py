@@ -52,18 +52,19 @@ class Chances(Struct, frozen=True):
     ----------
     none, all
         The shares of lane groups.
-    scalar
-        Whether scalars tell which it is, in a way that machines foresee (`weft.codegen.widen.scalar_votes`).
+    made
+        Cycles that the mask takes to be made, where scalars tell which it is, in a way that machines foresee
+        (`weft.codegen.widen.scalar_votes`); else None.
     """
 
     none: float
     all: float
-    scalar: bool = False
+    made: float | None = None
 
     @property
     def other_side(self) -> Chances:
         """Those of the branch's other edge."""
-        return Chances(self.all, self.none, self.scalar)
+        return Chances(self.all, self.none, self.made)
 
 
 class RegionCosts(Struct):
@@ -132,14 +133,21 @@ class RegionCosts(Struct):
         if not self.divergence.has_varying_predicate(source) and is_decided_at_ends(
             self.divergence, condition
         ):
-            bounds = [bound for part in _comparisons(condition) if (bound := self._bound(part)) is not None]
-            if any(self._moves(source, bound) for bound in bounds):
-                return Chances(c.behind_moving, c.before_moving, scalar=True)
+            ends = [
+                e
+                for part in _comparisons(condition)
+                if (e := end_decision(self.divergence, part)) is not None
+            ]
+            made = sum(self._registers(e.strided.type) for e in ends)
+            if any(self._moves(source, e.bound) for e in ends):
+                return Chances(c.behind_moving, c.before_moving, made)
+            if not self.isa.mask_registers:
+                return Chances(c.outside, c.inside, made)
         return Chances(c.outside, c.inside)
 
-    def _bound(self, comparison: Instruction) -> Value | None:
-        found = end_decision(self.divergence, comparison)
-        return None if found is None else found.bound
+    def _registers(self, type: Type) -> int:
+        """How many registers have a value of each thread."""
+        return max(1, self._bits(type) * self.width // self.isa.vector_bits)
 
     def _moves(self, source: BasicBlock, bound: Value) -> bool:
         """Whether the bound of a guard is another one in each iteration of the loop around."""
@@ -158,7 +166,9 @@ class RegionCosts(Struct):
         """Cycles won by a branch around `blocks` and `tests` votes in them."""
         saved = sum(self.cycles(i) + self._slow_store(i) for b in blocks for i in b.instructions)
         saved += tests * self.constants.test
-        return saved * chances.none - self._test(chances.none, chances.scalar)
+        # A test that hardly ever skips anything is one more branch, whatever it costs.
+        is_cheap = chances.made is not None and chances.none > self.constants.outside
+        return saved * chances.none - self._test(chances.none, is_cheap)
 
     def twin_gain(
         self, blocks: Collection[BasicBlock], chances: Chances, everywhere: Collection[BasicBlock] = ()
@@ -171,9 +181,18 @@ class RegionCosts(Struct):
             # That all threads do the same to the object is not seen when some do it under a mask.
             return 0.0
         saved = sum(self._mask_cost(i) for b in blocks for i in b.instructions)
+        if saved and chances.made is not None:
+            saved += chances.made + self._spread_masks(blocks)
         if chances.all >= MOST:
             saved += self.sharing(everywhere)
-        return saved * chances.all - self._test(chances.all, chances.scalar)
+        return saved * chances.all - self._test(chances.all, chances.made is not None)
+
+    def _spread_masks(self, blocks: Collection[BasicBlock]) -> float:
+        """Cycles that it takes to have a mask as wide as what is accessed under it, where masks are no registers."""
+        if self.isa.mask_registers:
+            return 0.0
+        accesses = (i for b in blocks for i in b.instructions if i.op in ("load", "store"))
+        return float(sum(self._registers(i.accessed_type) for i in accesses if self._form(i) == "contiguous"))
 
     def sharing(self, blocks: Collection[BasicBlock]) -> float:
         """Cycles that accesses of boxes save where they have no mask, those of loops counted as often as they run."""

