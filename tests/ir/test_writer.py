@@ -139,9 +139,7 @@ def test_debug_record_of_several_values_reads_back() -> None:
     variable = MDNode("DILocalVariable", {"name": MDString("v"), "scope": scope})
     add, ret = function.entry.instructions
     operands = [None, variable, MDNode("DIExpression", {"0": "DW_OP_LLVM_arg", "1": "0"})]
-    ret.debug_records = [
-        DbgRecord("value", [add, function.args[0]], operands, DebugLoc(1, 0, scope), True)
-    ]
+    ret.debug_records = [DbgRecord("value", [add, function.args[0]], operands, DebugLoc(1, 0, scope), True)]
     text = write_module(module)
     assert "#dbg_value(!DIArgList(i32 %a, i32 %x), !0, !DIExpression(DW_OP_LLVM_arg, 0), !1)" in text
     assert first_difference(module, read_module(text)) is None
