@@ -3,6 +3,7 @@
 import ctypes
 import os
 import threading
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -90,11 +91,17 @@ def either() -> str:
     return text.replace(CLOCK, "load i64, ptr @now")
 
 
+@cache
+def compiled() -> bytes:
+    """Their code, of which each pair has its own copy, with what it has found out."""
+    return emit_object(either(), TargetSpec.chosen(), FINAL)
+
+
 class Pair:
     """Both versions, loaded, with the times of their groups."""
 
     def __init__(self) -> None:
-        self.code: LoadedCode = load_object(emit_object(either(), TargetSpec.chosen(), FINAL), ["either"], {})
+        self.code: LoadedCode = load_object(compiled(), ["either"], {})
         kind = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32
         )

@@ -58,9 +58,9 @@ CHANGES: dict[str, Callable[[Module], object]] = {
     "a predicate": lambda m: m.functions["f"].blocks[1].set_predicate(None),
     "a guard": lambda m: _instruction(1)(m).set_guard(ConstInt(I64, 1)),  # type: ignore[attr-defined]
     "a location": lambda m: setattr(_instruction(0)(m), "loc", None),
-    "an attachment": lambda m: _instruction(1)(m).metadata.clear(),  # type: ignore[attr-defined]
+    "an attachment": lambda m: setattr(_instruction(1)(m), "metadata", {}),
     "a range": lambda m: _instruction(1)(m).metadata["range"].items.reverse(),  # type: ignore[attr-defined]
-    "a debug record": lambda m: _instruction(0)(m).debug_records.clear(),  # type: ignore[attr-defined]
+    "a debug record": lambda m: setattr(_instruction(0)(m), "debug_records", ()),
     "named metadata": lambda m: m.named_metadata.update(other=[]),
     "a metadata string": lambda m: m.named_metadata["named"][0].items.__setitem__(2, MDString("x")),  # type: ignore[union-attr]
     "a metadata cycle": lambda m: m.named_metadata["named"][0].items.__setitem__(0, MDNode("DIFile")),  # type: ignore[union-attr]

@@ -48,21 +48,21 @@ def test_replace_all_uses_reaches_predicates_shadows_guards_and_records(function
     store = other.append(Instruction("store", VOID, (flag, pointer), guard=flag))
     other.set_predicate(flag)
     record = DbgRecord("value", [flag], [None], None)
-    Builder(other).ret(function.args[0]).debug_records.append(record)
+    Builder(other).ret(function.args[0]).debug_records = [record]
     new = Builder(before=entry.instructions[0]).binary("xor", flag, FALSE, name="new")
     users_before = dict(flag.users)
     flag.replace_all_uses(new)
     assert new.users == users_before | {phi: 2, store: 2, other: 1}
     assert flag.users == {}
     assert (phi.shadow, store.guard, other.predicate, record.values) == (new, new, new, [new])
-    assert flag.records == []
-    assert new.records == [record]
+    assert flag.records == ()
+    assert new.records == (record,)
 
 
 def test_erase_hands_debug_records_on_and_forgets_the_value(function: Function) -> None:
     add, mul, ret = function.entry.instructions
     record = DbgRecord("value", [mul], [None], None)
-    mul.debug_records.append(record)
+    mul.debug_records = [record]
     ret.set_operand(0, function.args[0])
     mul.erase()
     assert ret.debug_records == [record]

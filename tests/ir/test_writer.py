@@ -114,7 +114,7 @@ def test_only_reachable_metadata_is_written() -> None:
     leaf = MDTuple([MDString('x"y')])
     cycle = MDTuple([None, leaf], distinct=True)
     cycle.items[0] = cycle
-    function.entry.instructions[0].metadata["mark"] = cycle
+    function.entry.instructions[0].set_metadata("mark", cycle)
     MDTuple([cycle])
     text = write_module(module, plain=True)
     assert ", !mark !0\n" in text
@@ -139,9 +139,7 @@ def test_debug_record_of_several_values_reads_back() -> None:
     variable = MDNode("DILocalVariable", {"name": MDString("v"), "scope": scope})
     add, ret = function.entry.instructions
     operands = [None, variable, MDNode("DIExpression", {"0": "DW_OP_LLVM_arg", "1": "0"})]
-    ret.debug_records.append(
-        DbgRecord("value", [add, function.args[0]], operands, DebugLoc(1, 0, scope), True)
-    )
+    ret.debug_records = [DbgRecord("value", [add, function.args[0]], operands, DebugLoc(1, 0, scope), True)]
     text = write_module(module)
     assert "#dbg_value(!DIArgList(i32 %a, i32 %x), !0, !DIExpression(DW_OP_LLVM_arg, 0), !1)" in text
     assert first_difference(module, read_module(text)) is None

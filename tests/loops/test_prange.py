@@ -501,3 +501,17 @@ def test_choices_that_have_all_cases() -> None:
     with np.errstate(over="ignore"):
         wandered.py_func(seeds, 20, wanted)
     assert (got == wanted).all()
+
+
+@weft.jit
+def halves(a):
+    for i in prange(a.shape[0]):
+        a[i] *= 0.5
+
+
+def test_a_loop_is_compiled_once() -> None:
+    """It is not inlined where there are no threads, too."""
+    halves(np.ones(3))
+    (text,) = halves.inspect_llvm().values()
+    (body,) = (part for part in text.split("define ")[1:] if "fmul" in part)
+    assert "halves.loop1.grains(" in body.splitlines()[0]

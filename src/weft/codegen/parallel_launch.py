@@ -317,7 +317,9 @@ def _launcher(module: Module) -> Function:
     builder.call(enter, (pool, memory))
     builder.br(done)
     builder.at_end(alone)
-    builder.call(grains, (record, const_int(0), number, const_int(0, I32)), run)
+    # Inlined, the loop would be compiled twice, for where there are no threads to make.
+    call = builder.call(grains, (record, const_int(0), number, const_int(0, I32)), run)
+    call.attrs["fn_attrs"] = ("noinline",)
     builder.br(done)
     builder.at_end(done)
     builder.ret()

@@ -14,4 +14,4 @@ OFTEN = 2000
 def weigh(branch: Instruction, first: int, second: int) -> None:
     """Say how often a branch, or a choice, goes its first way, and how often its second."""
     weights = [MDValue(ConstInt(I32, weight)) for weight in (first, second)]
-    branch.metadata["prof"] = MDTuple([MDString("branch_weights"), *weights])
+    branch.set_metadata("prof", MDTuple([MDString("branch_weights"), *weights]))

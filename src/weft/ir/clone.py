@@ -79,10 +79,11 @@ class _Cloner:
             duplicate.set_guard(self.value(duplicate.guard))
         if duplicate.loc is not None:
             duplicate.loc = self.metadata.location(duplicate.loc)
-        for kind, node in duplicate.metadata.items():
-            duplicate.metadata[kind] = self.metadata.node(node)
-        foreign = instruction.function is not function
-        duplicate.debug_records = [self._record(r, foreign) for r in instruction.debug_records]
+        if duplicate.metadata:
+            duplicate.metadata = {k: self.metadata.node(node) for k, node in duplicate.metadata.items()}
+        if instruction.debug_records:
+            foreign = instruction.function is not function
+            duplicate.debug_records = [self._record(r, foreign) for r in instruction.debug_records]
 
     def _record(self, record: DbgRecord, foreign: bool) -> DbgRecord:
         """A debug record; what it says about a value that has no copy in another function is unknown there."""

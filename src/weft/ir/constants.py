@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from weft.ir.metadata import Metadata
 
 _NO_USERS: dict = {}
-_NO_RECORDS: list = []
 
 
 class Constant(Value):
@@ -31,7 +30,7 @@ class Constant(Value):
         self.type = type
         self.name = ""
         self.users = _NO_USERS
-        self.records = _NO_RECORDS
+        self.records = ()
 
     def _key(self) -> tuple[object, ...]:
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from weft.ir.constants import Poison
@@ -14,6 +15,11 @@ from weft.ir.values import Value
 if TYPE_CHECKING:
     from weft.ir.block import BasicBlock
     from weft.ir.function import Function
+
+
+_NO_BLOCKS: Any = ()
+_NO_METADATA: Mapping[str, Metadata] = MappingProxyType({})
+"""What most instructions have none of is made for those alone that have it."""
 
 
 class Instruction(Value):
@@ -50,18 +56,18 @@ class Instruction(Value):
         self.type = type
         self.name = name
         self.users = {}
-        self.records = []
+        self.records = ()
         self.op = op
         self.operands: list[Value] = list(operands)
-        self.blocks: list[BasicBlock] = list(blocks)
+        self.blocks: list[BasicBlock] = list(blocks) if blocks or op == "phi" else _NO_BLOCKS
         self.flags = flags
         self.attrs: dict[str, Any] = dict(attrs) if attrs else {}
         self.total = total
         self.shadow = shadow
         self.guard = guard
         self.loc = loc
-        self.metadata: dict[str, Metadata] = {}
-        self.debug_records: list[DbgRecord] = []
+        self.metadata = _NO_METADATA
+        self.debug_records: Sequence[DbgRecord] = ()
         self.block: BasicBlock | None = None
         for used in operands:
             if used.tracks_users:
@@ -131,6 +137,15 @@ class Instruction(Value):
         if self.guard is not None:
             self.guard.drop_user(self)
         self.guard = value
+
+    def set_metadata(self, kind: str, node: Metadata | None) -> None:
+        """Attach a node in the place of one of its kind; None takes that away."""
+        kept = dict(self.metadata)
+        if node is None:
+            kept.pop(kind, None)
+        else:
+            kept[kind] = node
+        self.metadata = kept
 
     def set_block(self, index: int, block: BasicBlock) -> None:
         """Replace a successor of a terminator, or an incoming block of a φ."""
@@ -285,11 +300,11 @@ class Instruction(Value):
         position = self.block.instructions.index(self) + 1
         if position < len(self.block.instructions):
             following = self.block.instructions[position]
-            following.debug_records = self.debug_records + following.debug_records
+            following.debug_records = [*self.debug_records, *following.debug_records]
         else:
             for record in self.debug_records:
                 record.drop()
-        self.debug_records = []
+        self.debug_records = ()
 
     def clone(self) -> Instruction:
         """A copy with the same operands and blocks, in no block, without debug records."""
@@ -297,5 +312,5 @@ class Instruction(Value):
             self.op, self.type, self.operands, blocks=self.blocks, name=self.name, flags=self.flags,
             attrs=self.attrs, total=self.total, shadow=self.shadow, guard=self.guard, loc=self.loc,
         )  # fmt: skip
-        copy.metadata = dict(self.metadata)
+        copy.metadata = self.metadata
         return copy

@@ -147,7 +147,7 @@ def _is_of_unrolling(noted: MDTuple) -> bool:
 
 def unmark(back_edge: Instruction) -> None:
     """Forget what is noted of the loop with this back edge."""
-    back_edge.metadata.pop("llvm.loop", None)
+    back_edge.set_metadata("llvm.loop", None)
 
 
 def _add(back_edge: Instruction, noted: MDTuple) -> None:
@@ -155,11 +155,11 @@ def _add(back_edge: Instruction, noted: MDTuple) -> None:
     properties = known.items[1:] if isinstance(known, MDTuple) else ()
     node = MDTuple([None, *properties, noted], distinct=True)
     node.items[0] = node
-    back_edge.metadata["llvm.loop"] = node
+    back_edge.set_metadata("llvm.loop", node)
 
 
 def _mark(back_edge: Instruction, properties: tuple[str, ...], *more: MDTuple) -> None:
     identity: list[Metadata | None] = [None, *(MDTuple([MDString(name)]) for name in properties), *more]
     node = MDTuple(identity, distinct=True)
     node.items[0] = node
-    back_edge.metadata["llvm.loop"] = node
+    back_edge.set_metadata("llvm.loop", node)

@@ -124,7 +124,7 @@ class DbgRecord:
         self.is_arg_list = is_arg_list
         for value in dict.fromkeys(values):
             if value.tracks_users:
-                value.records.append(self)
+                value.records = (*value.records, self)
 
     @property
     def variable(self) -> MDNode | None:
@@ -137,12 +137,12 @@ class DbgRecord:
     def replace(self, old: Value, new: Value) -> None:
         self.values = [new if v is old else v for v in self.values]
         if self in old.records:
-            old.records.remove(self)
+            old.records = tuple(r for r in old.records if r is not self)
         if new.tracks_users and self not in new.records:
-            new.records.append(self)
+            new.records = (*new.records, self)
 
     def drop(self) -> None:
         """Detach the record from the values it describes."""
         for value in self.values:
             if self in value.records:
-                value.records.remove(self)
+                value.records = tuple(r for r in value.records if r is not self)

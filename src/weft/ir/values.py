@@ -10,7 +10,7 @@ but debug records is dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.ir.types import Type
@@ -36,7 +36,7 @@ class Value:
         self.type = type
         self.name = name
         self.users: dict[User, int] = {}
-        self.records: list[DbgRecord] = []
+        self.records: Sequence[DbgRecord] = ()
 
     def add_user(self, user: User) -> None:
         if self.tracks_users:

@@ -65,8 +65,7 @@ class TargetSpec(Struct, frozen=True):
     @property
     def isa(self) -> Isa:
         """The best instruction set level that code may use."""
-        features = {text[1:] for text in self.features.split(",") if text.startswith("+")}
-        return best_isa(self.triple.split("-", 1)[0], features, self.cpu)
+        return _isa_of(self.triple, self.cpu, self.features)
 
     @property
     def machine(self) -> TargetMachine:
@@ -79,6 +78,13 @@ def target_machine(spec: TargetSpec) -> TargetMachine:
     from weft.target.llvm import TargetMachine
 
     return TargetMachine(spec.triple, spec.cpu, spec.features, spec.level)
+
+
+@functools.cache
+def _isa_of(triple: str, cpu: str, features: str) -> Isa:
+    # Passes ask again and again, and processors have a hundred features.
+    offered = {text[1:] for text in features.split(",") if text.startswith("+")}
+    return best_isa(triple.split("-", 1)[0], offered, cpu)
 
 
 def emit_object(text: str, spec: TargetSpec, passes: PassList | Pipeline | None = None) -> bytes:

@@ -233,7 +233,7 @@ def _widen_branch(w: Widening, branch: Instruction) -> None:
     operands = [_uniform_condition(w, branch.operands[0])] if branch.operands else []
     made = w.builder.insert(Instruction("br", VOID, operands, blocks=targets, attrs=branch.attrs))
     if (wish := unrolling(branch)) is not None:
-        made.metadata["llvm.loop"] = wish
+        made.set_metadata("llvm.loop", wish)
     if branch.chance is not None and branch.chance * OFTEN < 1:
         weigh(made, 1, OFTEN)
 

@@ -128,7 +128,7 @@ def _read_attachment(c: Cursor, instruction: Instruction) -> None:
     if kind[1:] in instruction.metadata:
         raise c.error(f"attachment {kind} is given twice")
     c.pos += 1
-    instruction.metadata[kind[1:]] = c.context.metadata.read(c)
+    instruction.set_metadata(kind[1:], c.context.metadata.read(c))
 
 
 def _read_debug_record(c: Cursor) -> DbgRecord:

@@ -41,7 +41,7 @@ def choose_in_short_ranges(function: Function) -> int:
         copies = version_loop(function, view, search.loop, lambda b, s=search, o=starts: _is_short(b, s, o))
         done |= {header, copies[header]}
         for choice in search.choices:
-            choice.metadata["unpredictable"] = MDTuple([])
+            choice.set_metadata("unpredictable", MDTuple([]))
     return len(done) // 2
 
 

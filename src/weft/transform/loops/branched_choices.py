@@ -25,7 +25,7 @@ def mark_short_walks(function: Function, isa: Isa) -> int:
     walks = [short_walk(loop, view, isa) for loop in loop_forest(view.cfg).loops]
     marked = {choice for walk in walks if walk is not None for choice in walk.choices}
     for choice in marked:
-        choice.metadata["unpredictable"] = MDTuple([])
+        choice.set_metadata("unpredictable", MDTuple([]))
     return len(marked)
 
 

@@ -115,7 +115,7 @@ def _run_once(
     for position, target in enumerate(back.blocks):
         if target is inner.header:
             back.set_block(position, inner.exit)
-    back.metadata.pop("llvm.loop", None)
+    back.set_metadata("llvm.loop", None)
     following = outer.first.incoming_value(outer.latch)
     outer.first.replace_all_uses(stretch)
     outer.first.erase()

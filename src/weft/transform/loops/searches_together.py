@@ -178,7 +178,7 @@ class _Version:
         for choice in self._found.choices:
             copy = state[choice]
             assert isinstance(copy, Instruction)
-            copy.metadata["unpredictable"] = MDTuple([])
+            copy.set_metadata("unpredictable", MDTuple([]))
 
     @staticmethod
     def _all(builder: Builder, conditions: Sequence[Value], stays_if_true: bool) -> Value:

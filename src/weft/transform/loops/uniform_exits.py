@@ -58,7 +58,8 @@ def _split(block: BasicBlock, exit: BasicBlock, divergence: Divergence) -> bool:
     last = Builder(more).cond_br(second, *((going_on, exit) if stays else (exit, going_on)))
     last.loc = branch.loc
     if "llvm.loop" in branch.metadata:
-        last.metadata["llvm.loop"] = branch.metadata.pop("llvm.loop")
+        last.set_metadata("llvm.loop", branch.metadata["llvm.loop"])
+        branch.set_metadata("llvm.loop", None)
     return True
 
 

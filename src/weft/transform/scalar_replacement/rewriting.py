@@ -158,7 +158,7 @@ class Rewriting(Struct):
         if isinstance(source, Found):
             if source.by.op == "load":
                 for claim in _CLAIMS:
-                    source.by.metadata.pop(claim, None)
+                    source.by.set_metadata(claim, None)
             return source.value
         assert isinstance(source, Asked)
         return self._of_state[source.state]
