@@ -120,14 +120,29 @@ def across(a, c, height, width, depth, m, n):
                 c[(i * m + j) * n + k] += a[j] * c[i * m * n + k]
 
 
+def by_counters(a, c, height, width, depth, m, n):
+    """What counters are multiplied with are counters: no dimension has a size."""
+    for i in range(height):
+        for j in range(width):
+            c[i * j] = c[i * j + 1] + a[j]
+
+
+INDICES = [flat, squared, across, by_counters]
 small = st.integers(0, 6)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from([flat, squared, across]), small, small, st.integers(0, 20), small, st.integers(0, 20))
+@given(
+    st.sampled_from([flat, squared, across, by_counters]),
+    small,
+    small,
+    st.integers(0, 20),
+    small,
+    st.integers(0, 20),
+)
 def test_indices_that_leave_their_rows(function, height, width, depth, m, n) -> None:
     draw = np.random.default_rng(height + 7 * width)
-    size = (height + 1) * (m + n + 1) * (n + 1) + (width + 1) * (n + 1) + depth + 1
+    size = (height + 1) * (m + n + 1) * (n + 1) + (width + 1) * (height + n + 1) + depth + 1
     agree(
         once(function),
         draw.integers(0, 9, size) * 1.0,

@@ -21,6 +21,7 @@ from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
+from weft.transform.loops.either_way import count_either_way
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.guard_bounds import bound_guards
@@ -212,7 +213,7 @@ def _fill_runs(unit: ScalarUnit) -> bool:
 
 
 def _count_ahead(unit: ScalarUnit) -> bool:
-    return sum(map(count_ahead, unit.module.definitions())) > 0
+    return sum(count_either_way(f) + count_ahead(f) for f in unit.module.definitions()) > 0
 
 
 def _bank_counters(unit: ScalarUnit) -> bool:
@@ -325,7 +326,7 @@ INLINED_BODIES: Pass[ScalarUnit] = Pass(
 )
 COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",
-    "short loops in order whose bounds are computed count to what is known before them, so that LLVM unrolls them",
+    "short loops in order whose bounds or steps are computed count to what is known before them; LLVM unrolls them",
     _count_ahead,
     Meaning.SCALAR,
     optional=True,

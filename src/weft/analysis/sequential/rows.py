@@ -40,16 +40,17 @@ def nested_rows(write: Access, other: Access) -> tuple[tuple[Symbol, ...], ...]:
     """
     nest: list[Symbol] = []
     products = [m for access in (write, other) for m in _products(access.offset)]
-    while len(nest) < MAX_ROWS and products:
+    while len(nest) < MAX_ROWS:
         counts: dict[Symbol, int] = {}
         for monomial in products:
             for size in dict.fromkeys(_sizes(monomial)):
                 counts[size] = counts.get(size, 0) + 1
+        if not counts:
+            break
         # Of sizes that are always together, the last dimension's is the last parameter.
         size = max(counts, key=lambda s: (counts[s], s.key))
         nest.append(size)
-        left = (_without(m, size) for m in products if size in m)
-        products = [m for m in left if any(True for _ in _sizes(m))]
+        products = [_without(m, size) for m in products if size in m]
     nested = [tuple(nest[:depth]) for depth in range(1, len(nest) + 1)]
     return (*nested, *((size,) for size in row_sizes(write, other) if size not in nest[:1]))
 
