@@ -54,6 +54,7 @@ OPTIONAL_PASSES = {
             "wide addresses",
             "wide comparisons",
             "wide masks",
+            "written back",
         ),
     )
 }

@@ -32,6 +32,7 @@ from weft.passes.scalar import (
     WIDE_ADDRESSES,
     WIDE_COMPARISONS,
     WIDE_MASKS,
+    WRITTEN_BACK,
     ScalarUnit,
 )
 from weft.transform.groups.work_items import lower_work_items
@@ -60,6 +61,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     FILLS,
     COPIED_RUNS,
     SINGLE_LANE,
+    WRITTEN_BACK,
     CHOICES,
     COUNTS_AHEAD,
     COUNTER_BANKS,

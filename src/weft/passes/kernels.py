@@ -61,6 +61,7 @@ from weft.passes.scalar import (
     WIDE_ADDRESSES,
     WIDE_COMPARISONS,
     WIDE_MASKS,
+    WRITTEN_BACK,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
@@ -366,6 +367,7 @@ KERNELS = PassList(
         IN_LANES,
         THREAD_BY_THREAD,
         SINGLE_LANE,
+        WRITTEN_BACK,
         CHOICES,
         COUNTS_AHEAD,
         WIDE_ADDRESSES,

@@ -60,6 +60,7 @@ from weft.passes.scalar import (
     SINGLE_LANE,
     WIDE_ADDRESSES,
     WIDE_MASKS,
+    WRITTEN_BACK,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
@@ -379,6 +380,7 @@ LOOPS = PassList(
         IN_LANES,
         SHARED_LOADS,
         SINGLE_LANE,
+        WRITTEN_BACK,
         CHOICES,
         INLINED_BODIES,
         FILLS,

@@ -28,6 +28,7 @@ from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.tested_loads import hoist_tested_loads
+from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
@@ -195,6 +196,10 @@ def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
     return sum(map(make_group_atomics_plain, unit.module.definitions())) > 0
 
 
+def _write_back(unit: ScalarUnit) -> bool:
+    return sum(write_back(function, unit.spec.isa) for function in unit.module.definitions()) > 0
+
+
 def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
@@ -289,6 +294,14 @@ SINGLE_LANE: Pass[ScalarUnit] = Pass(
     "what is left of lane operations means what it does in one lane",
     _run_single_lane,
     Meaning.SCALAR,
+)
+WRITTEN_BACK: Pass[ScalarUnit] = Pass(
+    "written back",
+    "short loops in order along rows store always what they store under a condition, where masked stores are slow",
+    _write_back,
+    Meaning.SCALAR,
+    requires=(PLAIN,),
+    optional=True,
 )
 CHOICES: Pass[ScalarUnit] = Pass(
     "choices",
