@@ -24,6 +24,7 @@ from weft.passes.scalar import (
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
     MEETING_STORES,
     NARROW_PHIS,
     ROLLED_LOOPS,
@@ -68,6 +69,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     WIDE_ADDRESSES,
     INVERSE_ROOTS,
     WIDE_MASKS,
+    LIKELY_CONVERSIONS,
     ROLLED_LOOPS,
     GROUP_ATOMICS,
 )

@@ -32,6 +32,7 @@ from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.likely_conversions import expect_indices
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
@@ -176,6 +177,10 @@ def _share_loads(unit: RemarkedUnit) -> bool:
 def _widen_masks(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
+
+
+def _expect_indices(unit: ScalarUnit) -> bool:
+    return sum(expect_indices(function, unit.spec.isa) for function in list(unit.module.definitions())) > 0
 
 
 def _widen_addresses(unit: ScalarUnit) -> bool:
@@ -362,6 +367,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+LIKELY_CONVERSIONS: Pass[ScalarUnit] = Pass(
+    "likely conversions",
+    "floats that become places are expected to fit in integers: what brings others to the ends is behind a branch",
+    _expect_indices,
     Meaning.SCALAR,
     optional=True,
 )
