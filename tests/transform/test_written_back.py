@@ -65,6 +65,8 @@ def test_the_other_way_of_the_branch_stores_what_is_new_too() -> None:
         ("store double %new, ptr %place", "store double %new, ptr %s"),
         # A neighbour is read, which would wait.
         ("%test = fcmp", "%near = getelementptr i8, ptr %place, i64 -8\n  %v = load double, ptr %near\n  %test = fcmp"),
+        # One element of the array is read, which the store may change.
+        ("%test = fcmp", "%one = getelementptr double, ptr %d, i64 %n\n  %v = load double, ptr %one\n  %test = fcmp"),
         # What was read may be overwritten before.
         ("%test = fcmp", "store double 1.0, ptr %s\n  %test = fcmp"),
         # Not for threads that do not get there.

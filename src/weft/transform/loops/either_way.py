@@ -80,10 +80,10 @@ def _stop(test: Value, number: Instruction, step: Value) -> Value | None:
     """What a number that grows by `step` is below, or above, as long as a loop goes on."""
     if not isinstance(test, Instruction) or test.op != "or":
         return None
-    ways = [_way(both, number, step) for both in test.operands]
-    if ways[0] is None or ways[1] is None or {way for way, _ in ways} != {"slt", "sgt"}:
+    first, second = (_way(both, number, step) for both in test.operands)
+    if first is None or second is None or {first[0], second[0]} != {"slt", "sgt"}:
         return None
-    return ways[0][1] if ways[0][1] is ways[1][1] else None
+    return first[1] if first[1] is second[1] else None
 
 
 def _way(both: Value, number: Instruction, step: Value) -> tuple[str, Value] | None:

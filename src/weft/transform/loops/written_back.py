@@ -4,7 +4,8 @@
 
 LLVM makes vectors of such loops with masked stores, which some cores run an element at a time, or without any where
 there are none. Why a thread that has read a place may write it back `weft.analysis.memory.write_back` says. It is done
-where the place is along a row, and no neighbour of it is read, which would wait for the store.
+where the place is along a row, and neither a neighbour of it is read, which would wait for the store, nor one element
+of the same array in all iterations, which the store might change: there is no vector to gain.
 
 Precondition: canonical code of one thread. Postcondition: the same; blocks that held such stores are empty. Preserves
 the program under FR.
@@ -46,7 +47,7 @@ def write_back(function: Function, isa: Isa) -> int:
         assert block is not None
         (before,) = block.predecessors
         olds = [load for load in read.get(store, ()) if _still_holds(load, before)]
-        if olds and olds[0].type is store.operands[0].type and not _reads_neighbours(store, view, loop):
+        if olds and olds[0].type is store.operands[0].type and not _waits(store, view, loop):
             _store_always(store, olds[0], before)
             changed += 1
     return changed
@@ -92,15 +93,19 @@ def _still_holds(load: Instruction, before: BasicBlock) -> bool:
     return not any(may_write(i) for i in behind)
 
 
-def _reads_neighbours(store: Instruction, view: CFGView, loop: Loop) -> bool:
-    layout = _layout(view)
+def _waits(store: Instruction, view: CFGView, loop: Loop) -> bool:
+    """Whether a loop loads neighbours of what it stores, or one element of that array: LLVM makes no vectors."""
+    layout, inside = _layout(view), {view.blocks[b] for b in loop.blocks}
     place = linear_location(store.pointer, layout)
-    for block in loop.blocks:
-        for load in view.blocks[block].instructions:
-            if load.op == "load":
-                other = linear_location(load.pointer, layout)
-                if other.base is place.base and other.terms == place.terms and other.offset != place.offset:
-                    return True
+    for load in (i for block in inside for i in block.instructions if i.op == "load"):
+        other = linear_location(load.pointer, layout)
+        if other.base is not place.base:
+            continue
+        if other.terms == place.terms:
+            if other.offset != place.offset:
+                return True
+        elif not any(changes_in(index, inside) for index in other.terms):
+            return True
     return False
 
 
