@@ -35,6 +35,7 @@ OPTIONAL_PASSES = {
             "inner versions",
             "inverse roots",
             "known numbers",
+            "likely conversions",
             "low halves",
         ),
         *("meeting stores", "narrow φs", "narrowing"),
@@ -55,6 +56,7 @@ OPTIONAL_PASSES = {
             "wide addresses",
             "wide comparisons",
             "wide masks",
+            "written back",
         ),
     )
 }

@@ -57,7 +57,13 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
-from weft.ir.intrinsics import APART_ATTRIBUTE, ARRAYS_APART_ATTRIBUTE, LANES_ATTRIBUTE, lifetime_start
+from weft.ir.intrinsics import (
+    APART_ATTRIBUTE,
+    ARRAYS_APART_ATTRIBUTE,
+    LANES_ATTRIBUTE,
+    WRITABLE_ATTRIBUTE,
+    lifetime_start,
+)
 from weft.ir.types import I1
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
@@ -184,7 +190,7 @@ def strip_mine(
         run_single_lane(body)
         prepare_alone(body, isa)
         tell_apart(body)
-        body.attributes = INLINED
+        body.attributes = (*INLINED, *(a for a in body.attributes if a == f'"{WRITABLE_ATTRIBUTE}"'))
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
     fewer = 0

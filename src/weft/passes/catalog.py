@@ -24,6 +24,7 @@ from weft.passes.scalar import (
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
     MEETING_STORES,
     NARROW_PHIS,
     ROLLED_LOOPS,
@@ -32,6 +33,7 @@ from weft.passes.scalar import (
     WIDE_ADDRESSES,
     WIDE_COMPARISONS,
     WIDE_MASKS,
+    WRITTEN_BACK,
     ScalarUnit,
 )
 from weft.transform.groups.work_items import lower_work_items
@@ -60,12 +62,14 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     FILLS,
     COPIED_RUNS,
     SINGLE_LANE,
+    WRITTEN_BACK,
     CHOICES,
     COUNTS_AHEAD,
     COUNTER_BANKS,
     WIDE_ADDRESSES,
     INVERSE_ROOTS,
     WIDE_MASKS,
+    LIKELY_CONVERSIONS,
     ROLLED_LOOPS,
     GROUP_ATOMICS,
 )

@@ -90,6 +90,11 @@ LEFT_OUT = (
         ("parallel loops", "blocks inside", "inlined bodies", "shared loads"),
     ),
     LeftOut(
+        "of memory that C and LLVM IR never store to nobody knows whether it can be written",
+        (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("written back",),
+    ),
+    LeftOut(
         "functions keep the signature that others call",
         (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("entry",),

@@ -49,6 +49,7 @@ from weft.passes.scalar import (
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
     MEETING_STORES,
     NARROW_PHIS,
     PLAIN,
@@ -291,6 +292,7 @@ FOREIGN_LOOPS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        LIKELY_CONVERSIONS,
         ROLLED_LOOPS,
     ),
 )
@@ -316,6 +318,7 @@ FOREIGN_FUNCTIONS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        LIKELY_CONVERSIONS,
         ROLLED_LOOPS,
     ),
 )

@@ -51,6 +51,7 @@ from weft.passes.scalar import (
     GROUP_ATOMICS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
     MEETING_STORES,
     NARROW_PHIS,
     ROLLED_LOOPS,
@@ -61,6 +62,7 @@ from weft.passes.scalar import (
     WIDE_ADDRESSES,
     WIDE_COMPARISONS,
     WIDE_MASKS,
+    WRITTEN_BACK,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
@@ -389,11 +391,13 @@ KERNELS = PassList(
         IN_LANES,
         THREAD_BY_THREAD,
         SINGLE_LANE,
+        WRITTEN_BACK,
         CHOICES,
         COUNTS_AHEAD,
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        LIKELY_CONVERSIONS,
         ROLLED_LOOPS,
         GROUP_ATOMICS,
         GROUP_LOOPS,

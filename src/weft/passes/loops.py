@@ -53,6 +53,7 @@ from weft.passes.scalar import (
     INVARIANTS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
     MEETING_STORES,
     ROLLED_LOOPS,
     SHARED_LOADS,
@@ -60,6 +61,7 @@ from weft.passes.scalar import (
     SINGLE_LANE,
     WIDE_ADDRESSES,
     WIDE_MASKS,
+    WRITTEN_BACK,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
@@ -379,6 +381,7 @@ LOOPS = PassList(
         IN_LANES,
         SHARED_LOADS,
         SINGLE_LANE,
+        WRITTEN_BACK,
         CHOICES,
         INLINED_BODIES,
         FILLS,
@@ -387,6 +390,7 @@ LOOPS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        LIKELY_CONVERSIONS,
         ROLLED_LOOPS,
         ENTRY,
     ),

@@ -196,8 +196,12 @@ def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     for loop in nest[1:]:
         header, latches = view.blocks[loop.header], [view.blocks[n] for n in loop.latches]
         inside = {view.blocks[b] for b in loop.blocks}
-        if loop.depth - outer.depth >= DEEP - 1 and any(
-            step_of(phi, latch) is None or phi.type.is_float for phi in header.phis() for latch in latches
+        if (
+            not is_short(loop, view, None)
+            and loop.depth - outer.depth >= DEEP - 1
+            and any(
+                step_of(phi, latch) is None or phi.type.is_float for phi in header.phis() for latch in latches
+            )
         ):
             return True
         counters = set(header.phis())

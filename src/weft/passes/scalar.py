@@ -21,15 +21,18 @@ from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
+from weft.transform.loops.either_way import count_either_way
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.tested_loads import hoist_tested_loads
+from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.likely_conversions import expect_indices
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.short_conversions import shorten_conversions
@@ -176,6 +179,10 @@ def _widen_masks(unit: ScalarUnit) -> bool:
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
 
 
+def _expect_indices(unit: ScalarUnit) -> bool:
+    return sum(expect_indices(function, unit.spec.isa) for function in list(unit.module.definitions())) > 0
+
+
 def _widen_addresses(unit: ScalarUnit) -> bool:
     return sum(map(widen_addresses, unit.module.definitions())) > 0
 
@@ -192,6 +199,10 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
     return sum(map(make_group_atomics_plain, unit.module.definitions())) > 0
+
+
+def _write_back(unit: ScalarUnit) -> bool:
+    return sum(write_back(function, unit.spec.isa) for function in unit.module.definitions()) > 0
 
 
 def _flag_choices(unit: ScalarUnit) -> bool:
@@ -212,7 +223,7 @@ def _fill_runs(unit: ScalarUnit) -> bool:
 
 
 def _count_ahead(unit: ScalarUnit) -> bool:
-    return sum(map(count_ahead, unit.module.definitions())) > 0
+    return sum(count_either_way(f) + count_ahead(f) for f in unit.module.definitions()) > 0
 
 
 def _bank_counters(unit: ScalarUnit) -> bool:
@@ -289,6 +300,14 @@ SINGLE_LANE: Pass[ScalarUnit] = Pass(
     _run_single_lane,
     Meaning.SCALAR,
 )
+WRITTEN_BACK: Pass[ScalarUnit] = Pass(
+    "written back",
+    "short loops in order along rows store always what they store under a condition, where masked stores are slow",
+    _write_back,
+    Meaning.SCALAR,
+    requires=(PLAIN,),
+    optional=True,
+)
 CHOICES: Pass[ScalarUnit] = Pass(
     "choices",
     "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
@@ -325,7 +344,7 @@ INLINED_BODIES: Pass[ScalarUnit] = Pass(
 )
 COUNTS_AHEAD: Pass[ScalarUnit] = Pass(
     "counts ahead",
-    "short loops in order whose bounds are computed count to what is known before them, so that LLVM unrolls them",
+    "short loops in order whose bounds or steps are computed count to what is known before them; LLVM unrolls them",
     _count_ahead,
     Meaning.SCALAR,
     optional=True,
@@ -348,6 +367,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+LIKELY_CONVERSIONS: Pass[ScalarUnit] = Pass(
+    "likely conversions",
+    "floats that become places are expected to fit in integers: what brings others to the ends is behind a branch",
+    _expect_indices,
     Meaning.SCALAR,
     optional=True,
 )

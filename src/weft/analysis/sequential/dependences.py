@@ -6,9 +6,10 @@ between the two iterations has two symbols. The tests of `distance_tests` decide
 
 If no test proves it, the dependence is *certain* if the addresses agree in every iteration, else it is possible. The
 distance is that d which integer sets leave. Where rows have a size, a symbol or a number (``a[i][j]`` of ``double
-a[][1100]``, with j below n), that an index stays in its row is assumed if that is all that is missing. What holds only
-where the loop runs once or not at all, or a few times of many (``n <= 1`` of a loop up to n), is not assumed: no
-iterations are left then of which anything would be said.
+a[][1100]``, with j below n), that an index stays in its row is assumed if that is all that is missing; in arrays of
+more dimensions, that each index stays below its dimension. What holds only where the loop runs once or not at all, or a
+few times of many (``n <= 1`` of a loop up to n), is not assumed: no iterations are left then of which anything would be
+said.
 
 Accesses of different objects do not meet where the objects are certainly different. Where that cannot be told (two
 pointer arguments of a C function), that they do not overlap is recorded as an assumption.
@@ -25,7 +26,7 @@ from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.distance_tests import DistanceTests, are_apart_modulo
 from weft.analysis.sequential.invariants import is_apart
 from weft.analysis.sequential.orders import Order
-from weft.analysis.sequential.rows import row_pitches, row_sizes, within_row
+from weft.analysis.sequential.rows import Row, nested_rows, row_pitches, row_sizes, within_row
 from weft.analysis.sequential.scope import Assumption, LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
@@ -131,7 +132,7 @@ class DependenceTest:
         self._moved: dict[tuple[Expression, ...], tuple[Expression, ...]] = {}
         self._answers: dict[object, list[tuple[frozenset[Expression], bool, int | None]]] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
-        self._rows: dict[tuple[Access, Symbol | int], list[Assumption] | None] = {}
+        self._rows: dict[tuple[Access, Row], list[Assumption] | None] = {}
 
     def run(self, private: frozenset[Symbol]) -> Dependences:
         """All pairs of accesses in the loop, but those of objects of which each iteration has its own."""
@@ -176,9 +177,8 @@ class DependenceTest:
         meetings = [(first, second, *self._meets(first, second)) for first, second in orders]
         if not any(m[2] for m in meetings):
             return []
-        factors = row_sizes(write, other)
-        signs = tuple(f for f in factors if not write.facts.is_positive(as_expression(f)))
-        for row in (None, *factors, *row_pitches(write, other)):
+        signs = tuple(f for f in row_sizes(write, other) if not write.facts.is_positive(as_expression(f)))
+        for row in (None, *nested_rows(write, other), *row_pitches(write, other)):
             assumed = self._assumed(write, other, signs, row)
             if (
                 assumed
@@ -199,7 +199,7 @@ class DependenceTest:
         return found
 
     def _assumed(
-        self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Symbol | int | None
+        self, write: Access, other: Access, signs: tuple[Symbol, ...], row: Row | None
     ) -> list[Assumption]:
         """That sizes are positive, and that what is added to multiples of `row` stays below it; none if unknown."""
         found = [
@@ -218,7 +218,7 @@ class DependenceTest:
             found += of_row
         return found
 
-    def _assumed_of_row(self, access: Access, row: Symbol | int) -> list[Assumption] | None:
+    def _assumed_of_row(self, access: Access, row: Row) -> list[Assumption] | None:
         """That what an access adds to multiples of `row` stays below it; None if that is unknown."""
         found: list[Assumption] = []
         for inequality in within_row(access, row):
@@ -265,7 +265,7 @@ class DependenceTest:
         first: Access,
         second: Access,
         positive: tuple[Symbol, ...] = (),
-        row: Symbol | int | None = None,
+        row: Row | None = None,
     ) -> tuple[bool, int | None]:
         """Whether the first access and the second, some iterations later, may touch a common byte; how many later."""
         later = self._later(second.offset)

@@ -13,11 +13,9 @@ decide, each of which proves that it never does or says nothing:
 
 from __future__ import annotations
 
-from math import gcd
-
 from msgspec import Struct
 
-from weft.analysis.sequential.rows import MAX_ROWS
+from weft.analysis.sequential.rows import MAX_ROWS, taken_apart
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.analysis.symbolic.facts import Facts
@@ -76,13 +74,7 @@ class DistanceTests(Struct, frozen=True):
             parts = distance.coefficients(symbol)
             if len(parts) < 2 or (len(parts) == 2 and parts[1].constant is not None):
                 continue
-            # (D - R) / S, of which S may be a factor again.
-            row, power = as_expression(0), as_expression(1)
-            for part in parts[1:]:
-                row = row + part * power
-                power = power * as_expression(symbol)
-            number = gcd(row.content(), row.offset)
-            row = Expression({m: c // number for m, c in row.terms.items()})
+            _, row, number = taken_apart(distance, symbol)
             stride = as_expression(symbol) * number
             if not (
                 facts.is_nonnegative(stride - parts[0] - later_size)
