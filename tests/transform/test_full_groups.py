@@ -58,6 +58,34 @@ X:
 """
 
 
+TWO = """
+define i32 @walk(i32 %t, i32 %n, i32 %step) {
+P:
+  br label %H
+H:
+  %i = phi i32 [ %t, %P ], [ %next, %H ]
+  %next = add i32 %i, %step
+  %c = icmp sge i32 %next, %n
+  br i1 %c, label %Q, label %H
+Q:
+  %s = phi i32 [ %next, %H ]
+  br label %L
+L:
+  %j = phi i32 [ %t, %Q ], [ %after, %M ]
+  %sum = phi i32 [ %s, %Q ], [ %more, %M ]
+  %d = icmp slt i32 %j, %n
+  br i1 %d, label %M, label %X
+M:
+  %more = add i32 %sum, %j
+  %after = add i32 %j, %step
+  br label %L
+X:
+  %out = phi i32 [ %sum, %L ]
+  ret i32 %out
+}
+"""
+
+
 def facts(stride: int):
     def analyze(function: Function) -> Divergence:
         domain = domain_named("product", (WIDTH,))
@@ -97,6 +125,16 @@ def test_the_copy_is_uniform_and_the_loop_goes_on_divergent(text: str):
         for loop in loop_forest(view.cfg).loops
     }
     assert divergent == {"H": True, "H.full": False}
+
+
+@pytest.mark.parametrize("n", [-3, 2, 9, 30])
+def test_loops_apart_from_each_other_are_found_by_one_analysis(n: int):
+    module, function = parsed(TWO)
+    run = returned("walk", [LANES, n, 8], WIDTH)
+    expected = run(module, "FR")
+    assert len(run_full_groups(function, facts(1)(function), lambda: pytest.fail("once more"), WIDTH)) == 2
+    verify(module)
+    assert run(module, "FR") == expected
 
 
 PREDICATES = {

@@ -156,3 +156,68 @@ def test_parts_that_may_be_large_are_added_first(body: str, signed: tuple[str, .
     text = write_module(module)
     assert all(line in text for line in signed)
     assert text.count("nsw i32") == sum("nsw" in line for line in signed)
+
+
+SEARCH = """
+define i32 @f(ptr %text, i32 %i, i32 %m, i32 %w) "weft.small.arrays" {
+entry:
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %latch ]
+  %sum = add i32 %k, %i
+  %x = sext i32 %sum to i64
+  %p = getelementptr i8, ptr %text, i64 %x
+  %v = load i8, ptr %p
+  %stays = icmp eq i8 %v, 7
+  br i1 %stays, label %latch, label %done
+latch:
+  %next = add i32 %k, 1
+  %more = icmp ne i32 %next, %m
+  br i1 %more, label %loop, label %done
+done:
+  %found = phi i32 [ %k, %loop ], [ %m, %latch ]
+  ret i32 %found
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%sum = add i32 %k, %i", "%sum = add i32 %i, %k"),
+        ("%sum = add i32 %k, %i", "%far = shl i32 %k, 4\n  %sum = add i32 %far, %i"),
+        ("%sum = add i32 %k, %i", "%near = add i32 %k, %w\n  %sum = add i32 %near, %i"),
+        ("%sum = add i32 %k, %i", "%near = sub i32 %k, %w\n  %sum = add i32 %near, %i"),
+    ],
+)
+def test_the_first_access_of_a_loop_tells_that_later_sums_do_not_wrap_around(old: str, new: str) -> None:
+    module = read_module(SEARCH.replace(old, new))
+    assert sign_indices(module.functions["f"]) == 1
+    verify(module)
+    assert "add nsw i64" in write_module(module)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (' "weft.small.arrays"', ""),
+        ("[ 0, %entry ]", "[ 1, %entry ]"),
+        ("[ 0, %entry ]", "[ %w, %entry ]"),
+        ("%sum = add i32 %k, %i", "%sum = sub i32 %i, %k"),
+        ("%sum = add i32 %k, %i", "%sum = add i32 %k, %k"),
+        ("%x = sext i32", "%x = zext i32"),
+        ("%v = load i8, ptr %p", "%at = ptrtoint ptr %p to i64\n  %v = trunc i64 %at to i8"),
+        # The first iteration may pass the access by.
+        (
+            "%sum = add",
+            "%by = icmp slt i32 %k, %w\n  br i1 %by, label %latch, label %reads\nreads:\n  %sum = add",
+        ),
+    ],
+)
+def test_sums_of_which_the_first_iteration_tells_nothing_stay(old: str, new: str) -> None:
+    text = SEARCH.replace(old, new)
+    if "reads:" in text:
+        text = text.replace("[ %k, %loop ]", "[ %k, %reads ]")
+    module = read_module(text)
+    verify(module)
+    assert sign_indices(module.functions["f"]) == 0

@@ -64,30 +64,43 @@ def run_full_groups(
     """
     done: set[BasicBlock] = set()
     places: list[SourceSpan | None] = []
-    for _ in range(MOST_LOOPS):
-        found = _next_loop(function, analyze_again() if done else divergence, width, done)
-        if found is None:
-            break
-        done.add(found.header)
-        places.append(span_of_block(found.header))
-        done.add(_copy(function, found, width))
-        remove_dead_instructions(function)
-        simplify_loops(function)
-        close_loops(function)
-    return places
+    while True:
+        found, is_all = _next_loops(function, divergence, width, done)
+        for loop in found[: MOST_LOOPS - len(places)]:
+            done.add(loop.header)
+            places.append(span_of_block(loop.header))
+            done.add(_copy(function, loop, width))
+        if found:
+            remove_dead_instructions(function)
+            simplify_loops(function)
+            close_loops(function)
+        if is_all or len(places) == MOST_LOOPS:
+            return places
+        divergence = analyze_again()
 
 
-def _next_loop(
+def _next_loops(
     function: Function, divergence: Divergence, width: int, done: set[BasicBlock]
-) -> OrderedExit | None:
-    """An innermost loop that has no copy yet."""
+) -> tuple[list[OrderedExit], bool]:
+    """Loops apart from each other that have no copies yet, inner ones first; whether no other is left.
+
+    Copies leave all other blocks and what is known of them as they are, but that loops around them are larger.
+    """
     view = cfg_of(function)
+    chosen: list[OrderedExit] = []
+    is_all, blocks = True, set[BasicBlock]()
     for loop in sorted(loop_forest(view.cfg).loops, key=lambda loop: -loop.depth):
-        if view.blocks[loop.header] not in done:
-            found = ordered_exit(view, loop, divergence)
-            if found is not None and found.is_small(width) and size_of(found.blocks) <= LARGEST_LOOP:
-                return found
-    return None
+        if view.blocks[loop.header] in done:
+            continue
+        found = ordered_exit(view, loop, divergence)
+        if found is None or not found.is_small(width) or size_of(found.blocks) > LARGEST_LOOP:
+            continue
+        if blocks.isdisjoint(found.blocks):
+            chosen.append(found)
+            blocks.update(found.blocks)
+        else:
+            is_all = False
+    return chosen, is_all
 
 
 def _copy(function: Function, loop: OrderedExit, width: int) -> BasicBlock:

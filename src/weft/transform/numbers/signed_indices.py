@@ -9,7 +9,8 @@ PTX promises neither that sums do not wrap around nor that addresses are in thei
 There a sum that is extended is looked at if it is known to be accessed (`accessed_indices`). ``n*y + x + 16*b`` may
 wrap around legally as it is written, if all that is known of b is that it is positive. But sums of 32 bits that wrap
 around may be added in any order: of ``(n*y + 16*b) + x`` the last sum does not, if x is small. So the parts that may be
-largest come first.
+largest come first. In loops the first iteration's access may tell that later sums do not wrap around
+(`anchored_sums`).
 
 Precondition: canonical form, without predicates, shadows and guards; what is said of the sizes of objects
 (`SMALL_ARRAYS_ATTRIBUTE`) holds. Postcondition: indices of ``inbounds`` addresses in small objects, and those that are
@@ -30,6 +31,7 @@ from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
 from weft.transform.numbers.accessed_indices import is_small, window
+from weft.transform.numbers.anchored_sums import AnchoredSums
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 _MAX_DEPTH = 8
@@ -42,7 +44,8 @@ def sign_indices(function: Function) -> int:
     if not extensions:
         return 0
     view = cfg_of(function)
-    sums, changed = _Signed(Ranges(function, view, block_index(view.cfg)), {}, {}), 0
+    ranges = Ranges(function, view, block_index(view.cfg))
+    sums, changed = _Signed(ranges, AnchoredSums(function, view), {}, {}), 0
     extended: dict[tuple[Value, Value], Value] = {}
     for address in found:
         index = address.operands[1]
@@ -98,6 +101,13 @@ def _sign_accessed(extension: Instruction, sums: _Signed, function: Function) ->
         return False
     number = extension.operands[0]
     signed = sums.sum(number, wanted)
+    if (
+        not _is_exact(signed)
+        and extension.op == "sext"
+        and (anchored := sums.anchored(extension)) is not None
+    ):
+        replace_and_erase(extension, anchored)
+        return True
     if not _is_exact(signed):
         ordered = sums.ordered(extension)
         other = sums.sum(ordered, wanted) if ordered is not None else ordered
@@ -146,6 +156,7 @@ class _Signed(Struct, frozen=True):
     """Builds sums without signed wrap-around, once for each number that is wanted."""
 
     ranges: Ranges
+    anchors: AnchoredSums
     made: dict[tuple[Value, Interval], Value]
     parts: dict[tuple[BasicBlock | None, str, Value, Value], Value]
 
@@ -189,6 +200,24 @@ class _Signed(Struct, frozen=True):
             if k != first:
                 total = self._part(extension, "add" if terms[k][1] > 0 else "sub", total, terms[k][0])
         return total
+
+    def anchored(self, extension: Instruction) -> Value | None:
+        """What is extended, as a sum of 64 bits, if the first iteration's access tells that it does not wrap around.
+
+        Lanes that have left the loop may be beyond 2³¹ where lanes that go on are not: so each part is extended.
+        """
+        terms = _terms(extension.operands[0])
+        at = self.anchors.moving_term(extension, terms)
+        if at is None:
+            return None
+        moving, _ = terms.pop(at)
+        first = next((k for k, (_, sign) in enumerate(terms) if sign > 0), None)
+        total = terms.pop(first)[0] if first is not None else ConstInt(I32, 0)
+        for term, sign in terms:
+            total = self._part(extension, "add" if sign > 0 else "sub", total, term)
+        builder = Builder(before=extension)
+        builder.loc = extension.loc
+        return builder.binary("add", _wide(builder, total), _wide(builder, moving), ("nsw",))
 
     def _part(self, at: Instruction, op: str, first: Value, second: Value) -> Value:
         """A sum, built once in each block."""
