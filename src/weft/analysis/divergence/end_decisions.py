@@ -120,5 +120,6 @@ def is_decided_at_ends(divergence: Divergence, condition: Value) -> bool:
         both = (parts.first, parts.second)
         uniform = any(divergence.shape(part).is_uniform for part in both)
         return uniform and all(is_decided_at_ends(divergence, part) for part in both)
-    is_comparison = isinstance(condition, Instruction) and condition.op == "icmp"
-    return is_comparison and end_decision(divergence, condition) is not None
+    if not isinstance(condition, Instruction) or condition.op != "icmp":
+        return False
+    return end_decision(divergence, condition) is not None

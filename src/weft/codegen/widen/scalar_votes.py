@@ -76,9 +76,10 @@ def _at_equality(w: Widening, found: EndDecision, *, every: bool) -> Value | Non
     if is_equal == every:
         # Lanes have different numbers: not all are the bound, and some are not.
         return ConstInt(I1, int(not is_equal))
-    parts = (w.scalar(found.bound), w.scalar(found.strided))
-    rises = w.divergence.shape(found.strided).strides == (1,)
-    distance = w.builder.binary("sub", *(parts if rises else parts[::-1]))
+    above, below = w.scalar(found.bound), w.scalar(found.strided)
+    if w.divergence.shape(found.strided).strides != (1,):
+        above, below = below, above
+    distance = w.builder.binary("sub", above, below)
     return w.builder.icmp("ult" if is_equal else "uge", distance, ConstInt(type, width))
 
 
