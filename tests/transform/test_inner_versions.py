@@ -148,6 +148,55 @@ def test_elements_are_loaded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts[0] > counts[1]
 
 
+def blurred(picture, weights, result):
+    """What loops of constant length count up to is asked for by ``!=``, and clamped at 2 before 2 is taken away."""
+    x, y = cuda.grid(2)
+    if y < result.shape[0] and x < result.shape[1]:
+        total = 0
+        for dy in range(5):
+            for dx in range(5):
+                row = min(max(y + dy - 2, 0), picture.shape[0] - 1)
+                total += weights[dy, dx] * picture[row, min(max(x + dx - 2, 0), picture.shape[1] - 1)]
+        result[y, x] = total
+
+
+def whiles(a, first, last, low, high, b):
+    """Counters that go around from the lesser end to the greater one, or never begin."""
+    i = cuda.grid(1)
+    if i < b.size:
+        total, k = 0, first
+        while k != last:
+            total += a[min(max(i + k, low), high)]
+            k += 1
+        b[i] = total
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_loops_of_constant_length(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    compiled: Any = cuda.jit(blurred)
+    rng = np.random.default_rng(3)
+    for shape in ((1, 1), (3, 2), (9, 40), (6, 133)):
+        picture, weights = (rng.integers(-9, 9, extents).astype(np.int32) for extents in (shape, (5, 5)))
+        result = np.zeros(shape, np.int64)
+        compiled[(-(-shape[1] // 32), -(-shape[0] // 4)), (32, 4)](picture, weights, result)
+        padded = np.pad(picture, 2, mode="edge").astype(np.int64)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (5, 5))
+        assert np.array_equal(result, (windows * weights).sum((2, 3)))
+    assert REMARK in " ".join(map(str, compiled.remarks))
+
+
+def test_counters_that_are_asked_whether_they_are_at_the_end() -> None:
+    compiled: Any = cuda.jit(whiles, width=8)
+    a = np.arange(50, dtype=np.int32)
+    for first, last, low, high in ((-2, 3, 0, 49), (0, 5, 3, 40), (4, 4, 0, 49), (-3, 60, 0, 49)):
+        b = np.zeros(50, np.int64)
+        compiled[1, 64](a, first, last, low, high, b)
+        wanted = [sum(a[min(max(i + k, low), high)] for k in range(first, last)) for i in range(50)]
+        assert list(b) == wanted
+    assert REMARK in " ".join(map(str, compiled.remarks))
+
+
 def test_what_gains_no_shape_has_no_copy() -> None:
     @weft.jit
     def looked_up(a, places, b):

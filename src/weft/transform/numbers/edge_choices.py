@@ -35,6 +35,9 @@ LESS = ("slt", "sle")
 
 _MORE = ("sgt", "sge")
 
+_COUNTING_UP = (*LESS, "ult", "ne")
+"""What loops go on by from the lesser end to the greater one, which are asked for that as signed numbers."""
+
 
 class EdgeNumber(Struct, frozen=True):
     """A number that lanes have a known distance apart: the sum of what is known early, and of a counter.
@@ -163,7 +166,7 @@ class _Search:
         start, bound = loop.counter.start, loop.bound
         if not (self._is_early(start) and self._is_early(bound)) or bound.type != other.type:
             return None
-        return EdgeNumber(known.terms, start, bound, loop.predicate == "slt")
+        return EdgeNumber(known.terms, start, bound, loop.predicate != "sle")
 
     def _choice(self, value: Instruction) -> EdgeChoice | None:
         if value.op == "select":
@@ -271,7 +274,7 @@ def _counted(view: CFGView) -> Iterator[CountedLoop]:
     """The loops that count up by ones."""
     for loop in loop_forest(view.cfg).loops:
         found = counted_loop(view, loop)
-        if isinstance(found, CountedLoop) and found.counter.step == 1 and found.predicate in LESS:
+        if isinstance(found, CountedLoop) and found.counter.step == 1 and found.predicate in _COUNTING_UP:
             yield found
 
 
