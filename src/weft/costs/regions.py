@@ -17,6 +17,7 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends, joined, negated
 from weft.analysis.divergence.result import Form
+from weft.analysis.divergence.row_divisions import is_row_division
 from weft.analysis.memory.byte_tables import byte_table
 from weft.costs.active_threads import active_shares
 from weft.costs.constants import Constants, constants_of
@@ -250,6 +251,10 @@ class RegionCosts(Struct):
                 # Vectorized, it tests its mask itself; lane by lane it runs for no lane.
                 return self.constants.test
             op = ".".join(name.split(".")[:2])
+        if lanes > 1 and is_row_division(self.divergence, instruction):
+            # One division, and a sum, a comparison and a choice for each register.
+            divided = instruction_cost(op, self._bits(instruction.type), 1, self.isa).cycles
+            return divided + 3 * self._registers(instruction.type)
         type = instruction.operands[0].type if op in ("icmp", "fcmp") else instruction.type
         return instruction_cost(op, self._bits(type), lanes, self.isa).cycles
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.division import DIVISIONS, divides_as_floats, widen_division
+from weft.codegen.widen.row_division import divide_along_rows
 from weft.codegen.widen.shared_lanes import widen_shared
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.constants import Constant
@@ -49,31 +50,44 @@ def _guard_scalar_divisor(w: Widening, copy: Instruction) -> None:
 
 def widen_vector(w: Widening, instruction: Instruction) -> None:
     """Compute the values of all lanes with one vector instruction."""
-    result: Value
+    result: Value | None
     if instruction.op == "getelementptr":
         result = _vector_gep(w, instruction)
-    elif divides_as_floats(w, instruction):
-        result = widen_division(w, instruction)
+    elif instruction.op in DIVISIONS:
+        result = divide_along_rows(w, instruction, lambda: _divided(w, instruction))
+        if result is None:
+            result = _divided(w, instruction)
     elif instruction.op == "select":
         result = _vector_select(w, instruction)
-    elif instruction.op not in DIVISIONS and (shared := widen_shared(w, instruction)) is not None:
-        result = shared
     else:
-        operands = [w.vector(v) for v in instruction.operands]
-        if instruction.op in DIVISIONS and w.mask is not None:
-            operands[1] = _harmless_divisor(w, instruction.operands[1], operands[1])
-        result = w.builder.insert(
-            Instruction(
-                instruction.op,
-                w.lanes.vector(instruction.type),
-                operands,
-                flags=instruction.flags,
-                attrs=instruction.attrs,
-                name=instruction.name,
-                loc=instruction.loc,
-            )
-        )
+        result = widen_shared(w, instruction)
+        if result is None:
+            result = _each_lane(w, instruction, [w.vector(v) for v in instruction.operands])
     w.set_vector(instruction, result)
+
+
+def _divided(w: Widening, division: Instruction) -> Value:
+    if divides_as_floats(w, division):
+        return widen_division(w, division)
+    operands = [w.vector(v) for v in division.operands]
+    if w.mask is not None:
+        operands[1] = _harmless_divisor(w, division.operands[1], operands[1])
+    return _each_lane(w, division, operands)
+
+
+def _each_lane(w: Widening, instruction: Instruction, operands: list[Value]) -> Instruction:
+    """The instruction on vectors."""
+    return w.builder.insert(
+        Instruction(
+            instruction.op,
+            w.lanes.vector(instruction.type),
+            operands,
+            flags=instruction.flags,
+            attrs=instruction.attrs,
+            name=instruction.name,
+            loc=instruction.loc,
+        )
+    )
 
 
 def _harmless_divisor(w: Widening, original: Value, divisor: Value) -> Value:
