@@ -66,7 +66,8 @@ def _strip(module: Module, kernel: Function) -> None:
         for record in instruction.debug_records:
             record.drop()
         instruction.debug_records = []
-        instruction.metadata.clear()
+        for kind in list(instruction.metadata):
+            instruction.set_metadata(kind, None)
         instruction.loc = None
         for key in ("arg_attrs", "ret_attrs", "fn_attrs"):
             instruction.attrs.pop(key, None)
