@@ -127,8 +127,8 @@ def _run_rounds_together(unit: KernelUnit) -> bool:
     for header in headers:
         unit.remarks.add(
             RemarkKind.MEMORY,
-            f"what threads load here is far from round to round: all threads of a work-group run {ROUNDS} rounds, meet"
-            f" at a barrier, and run the next {ROUNDS}",
+            f"what threads load here is far from round to round: all threads of a work-group run {ROUNDS} rounds,"
+            f" wait for each other, and run the next {ROUNDS}",
             span_of(header.terminator),
             pass_name=ROUNDS_TOGETHER.name,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.divergence.row_divisions import DIVISIONS
 from weft.ir import Argument, Instruction, Value
 from weft.ir.intrinsics import kind_of
 from weft.ir.types import IntType
 from weft.ir.work_item_names import meaning_of
 from weft.report.model import FindingKind
 
-_DIVISIONS = ("udiv", "sdiv", "urem", "srem")
 _DEPTH = 24
 """How many operations an address is followed back."""
 
@@ -63,7 +63,7 @@ def hint_of_access(
         if stride is not None and 0 < abs(stride) <= 8 * size and abs(stride) % size == 0:
             return SEPARATE
         return CONTIGUOUS if stride is None and _has_free_stride(sources) else EXCHANGE
-    if any(isinstance(v, Instruction) and v.op in _DIVISIONS for v in sources):
+    if any(isinstance(v, Instruction) and v.op in DIVISIONS for v in sources):
         return MULTIPLE
     if any(isinstance(v, Instruction) and v.op in ("load", "call") and not _is_id(v) for v in sources):
         return SORT

@@ -12,15 +12,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.divergence.result import Divergence
+from weft.analysis.integers.intervals import SWAPPED
 from weft.analysis.shapes.shape import ACTIVE
 from weft.ir import FALSE, TRUE, Instruction, Value
 from weft.ir.types import I1, IntType
-
-_MIRRORED = {
-    "slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle",
-    "ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule",
-    "eq": "eq", "ne": "ne",
-}  # fmt: skip
 
 
 class EndDecision(Struct, frozen=True):
@@ -57,7 +52,7 @@ def end_decision(divergence: Divergence, comparison: Instruction) -> EndDecision
     assert predicate is not None
     strided, bound = comparison.operands
     if divergence.shape(strided).is_uniform:
-        strided, bound, predicate = bound, strided, _MIRRORED[predicate]
+        strided, bound, predicate = bound, strided, SWAPPED[predicate]
     shape, type = divergence.shape(strided), strided.type
     if not (divergence.shape(bound).is_uniform and shape.is_strided and isinstance(type, IntType)):
         return None

@@ -7,12 +7,11 @@ dividend is below 2**53. Below 2**16 the same holds of single precision. Nothing
 
 from __future__ import annotations
 
+from weft.analysis.divergence.row_divisions import DIVISIONS
 from weft.codegen.widen.context import Widening
 from weft.ir import Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.types import F32, F64, IntType
-
-DIVISIONS = ("udiv", "sdiv", "urem", "srem")
 
 
 def divides_as_floats(w: Widening, instruction: Instruction) -> bool:

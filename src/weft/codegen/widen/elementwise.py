@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from weft.analysis.divergence.row_divisions import DIVISIONS
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.division import DIVISIONS, divides_as_floats, widen_division
+from weft.codegen.widen.division import divides_as_floats, widen_division
 from weft.codegen.widen.row_division import divide_along_rows
 from weft.codegen.widen.shared_lanes import widen_shared
 from weft.ir import ConstInt, Instruction, Value

@@ -34,10 +34,7 @@ def _active_and(w: Widening, condition: Value) -> Value:
 
 def _any(w: Widening, call: Instruction) -> None:
     found = scalar_vote(w, call.args[0], every=False) if call.total else None
-    if found is not None:
-        w.set_scalar(call, found)
-        return
-    w.set_scalar(call, any_lane(w.builder, _whole(w, call)))
+    w.set_scalar(call, any_lane(w.builder, _whole(w, call)) if found is None else found)
 
 
 def _all(w: Widening, call: Instruction) -> None:

@@ -17,9 +17,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 
+from weft.analysis.divergence.row_divisions import DIVISIONS
 from weft.codegen.widen.access_groups import MAX_UNITS, AccessGroup
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.division import DIVISIONS, divides_as_floats
+from weft.codegen.widen.division import divides_as_floats
 from weft.codegen.widen.elementwise import is_elementwise
 from weft.codegen.widen.intrinsics import has_form
 from weft.ir import Function, Instruction, Value

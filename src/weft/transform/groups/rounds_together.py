@@ -29,6 +29,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.integers.intervals import SWAPPED
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -130,7 +131,7 @@ def _counting(
         return None
     counter, bound, predicate = *test.operands, test.predicate
     if predicate in ("sgt", "ugt"):
-        counter, bound, predicate = bound, counter, {"sgt": "slt", "ugt": "ult"}[predicate]
+        counter, bound, predicate = bound, counter, SWAPPED[predicate]
     is_counter = isinstance(counter, Instruction) and counter.is_phi and counter.block is header
     if predicate not in ("slt", "ult") or not is_counter:
         return None
