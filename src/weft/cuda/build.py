@@ -8,15 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from weft.diag.remarks import Remark
-from weft.frontend.python.compile import compile_python
+from weft.frontend.python.compile import FrontendResult, compile_python, mark_arrays
 from weft.frontend.python.components import bound_extents
 from weft.frontend.python.lowering.threads.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
-from weft.ir import Function
 from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
 from weft.options import CompileOptions, Timings
 from weft.passes.lower_kernel import LoweredKernel, StartedKernel, start_kernel
-from weft.runtime.array_memory import LONG
+from weft.runtime.array_memory import LARGE, LONG
 from weft.target.machine import TargetSpec
 
 
@@ -47,14 +46,16 @@ def start(
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
-        _promise_small_arrays(result.kernel)
+        _promise_small_arrays(result)
     warps = replace(options, warp=WARP_SIZE)
     started = start_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
     started.captured = result.captured
     return started, tuple(result.remarks)
 
 
-def _promise_small_arrays(kernel: Function) -> None:
+def _promise_small_arrays(result: FrontendResult) -> None:
     """Note that arrays have less than 2 GiB, and extents less than 2^30."""
+    kernel = result.kernel
+    mark_arrays(result, lambda array: LARGE)
     kernel.attributes = (*kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
     bound_extents(kernel, LONG)

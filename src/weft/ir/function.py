@@ -12,7 +12,7 @@ from weft.ir.instruction import Instruction
 from weft.ir.layout import DataLayout, parse_datalayout
 from weft.ir.metadata import MDNode, Metadata
 from weft.ir.types import FunctionType, StructType, Type, pointer
-from weft.ir.values import Argument, Value
+from weft.ir.values import Argument, Value, string_attribute
 
 
 class Linkage(Struct):
@@ -173,10 +173,7 @@ class Function(GlobalValue):
 
     def attribute(self, key: str) -> str | None:
         """The value of string attribute `key` (``"key"="value"``; ``""`` if it has none), or None."""
-        for text in self.attributes:
-            if text.startswith(f'"{key}"'):
-                return text.partition("=")[2].strip('"')
-        return None
+        return string_attribute(self.attributes, key)
 
     def has_attribute(self, name: str) -> bool:
         """Whether the attribute is present; `name` without its argument (``memory``, ``convergent``)."""

@@ -71,6 +71,14 @@ class Value:
                 yield user  # type: ignore[misc]
 
 
+def string_attribute(attributes: tuple[str, ...], key: str) -> str | None:
+    """The value of string attribute `key` (``"key"="value"``; ``""`` if it has none) among texts, or None."""
+    for text in attributes:
+        if text.startswith(f'"{key}"'):
+            return text.partition("=")[2].strip('"')
+    return None
+
+
 class Argument(Value):
     """A parameter of a function; `attributes` are LLVM's parameter attributes, each as its text."""
 
@@ -80,6 +88,10 @@ class Argument(Value):
         super().__init__(type, name)
         self.index = index
         self.attributes = attributes
+
+    def attribute(self, key: str) -> str | None:
+        """The value of string attribute `key` (``"key"="value"``; ``""`` if it has none), or None."""
+        return string_attribute(self.attributes, key)
 
     def __repr__(self) -> str:
         return f"<Argument {self.type} %{self.name}>"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark
-from weft.frontend.python.compile import ParamSpec, compile_python
+from weft.frontend.python.compile import ParamSpec, compile_python, mark_arrays
 from weft.frontend.python.components import bound_extents, components, has_extents
 from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
@@ -63,6 +63,7 @@ def start(
         result = describe_result(made.result)
     if options.small_arrays:
         bound_extents(made.kernel, LONG)
+        mark_arrays(made, lambda array: LONG * array.dtype.size)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     started = start_function(

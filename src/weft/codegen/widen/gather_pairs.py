@@ -13,8 +13,7 @@ from msgspec import Struct
 from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.lane_addresses import lane_addresses
-from weft.codegen.widen.masked import masked_gather
+from weft.codegen.widen.gathers import gather
 from weft.ir import BasicBlock, Instruction, Poison, Value
 from weft.ir.effects import may_write
 from weft.ir.types import I32, I64, VectorType
@@ -101,8 +100,8 @@ def _may_be_together(w: Widening, a: _Load, b: _Load, writes: list[tuple[Value, 
 def widen_pair(w: Widening, pair: GatherPair) -> None:
     """Gather both at once."""
     builder, width = w.builder, w.lanes.width
-    addresses = lane_addresses(w, pair.first, 0 if pair.first is pair.low else -_BYTES)
-    both = masked_gather(w, w.lanes.vector(I64), addresses, w.active(), min(pair.low.alignment, _BYTES))
+    moved = 0 if pair.first is pair.low else -_BYTES
+    both = gather(w, pair.first, w.lanes.vector(I64), min(pair.low.alignment, _BYTES), moved)
     both.loc = pair.first.loc
     halves = builder.cast("bitcast", both, VectorType(I32, 2 * width))
     for k, load in enumerate((pair.low, pair.high)):

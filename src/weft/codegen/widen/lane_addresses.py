@@ -4,7 +4,7 @@ Machines gather by a base register and a vector of indices; with 32-bit indices 
 An address is taken apart down to its object (`analysis.linear_locations`) and the rest is added up in 32 bits, in
 units of up to 8 bytes, the largest scale that addressing knows. That is right where ranges prove that the sum fits, and
 also where the object is smaller than 2 GiB: in lanes that access memory the sum over the integers lies within the
-object, so its 32 low bits say all.
+object, so its 32 low bits say all. Where the base is the beginning of an object, no such lane has a number below 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
-from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
+from weft.ir.intrinsics import ARRAY_BYTES_ATTRIBUTE, SMALL_ARRAYS_ATTRIBUTE
 from weft.ir.types import I8, I32, I64, IntType, int_type
 
 MAX_UNIT = 8
@@ -36,24 +36,34 @@ class LaneNumbers(Struct, frozen=True):
         Bytes that a number counts for.
     same, own
         A scalar and a vector, whose sum is each lane's number; of the first lane alone, two scalars.
+    begins
+        Whether an object begins at `base`: what is there can be read wherever any lane accesses memory.
+    natural
+        Whether no number of an active lane is below 0.
     """
 
     base: Value
     unit: int
     same: Value
     own: Value
+    begins: bool
+    natural: bool
 
 
 def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
     """The addresses of all lanes' accesses, or those so many bytes behind them, as a vector of pointers."""
     numbers = lane_numbers(w, access, moved)
     if numbers is not None:
-        total = numbers.own
-        if numbers.same != ConstInt(I32, 0):
-            total = w.builder.binary("add", broadcast(w.builder, numbers.same, w.lanes), total)
-        return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (total,))
+        return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (each_number(w, numbers),))
     addresses = w.vector(access.pointer)
     return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
+
+
+def each_number(w: Widening, numbers: LaneNumbers) -> Value:
+    """The numbers of all lanes, as a vector."""
+    if numbers.same == ConstInt(I32, 0):
+        return numbers.own
+    return w.builder.binary("add", broadcast(w.builder, numbers.same, w.lanes), numbers.own)
 
 
 def lane_strides(w: Widening, access: Instruction) -> list[int] | None:
@@ -79,7 +89,8 @@ def lane_numbers(
     location = w.addresses.location(access.pointer)
     location = replace(location, offset=location.offset + moved)
     unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
-    if not (_is_small(w, location.base) or _fits(w, location, unit, access.block)):
+    low, high = _bounds(w, location, unit, access.block)
+    if not (_is_small(w, location.base, unit) or (low >= _SMALLEST and high <= _LARGEST)):
         return None
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
@@ -91,8 +102,14 @@ def lane_numbers(
             number = _times(w, number, factor)
             own = w.builder.binary("add", own, number) if own is not None else number
     zero = ConstInt(I32, 0)
+    begins = _begins(location.base)
     return LaneNumbers(
-        w.scalar(location.base), unit, same, own or (zero if first_lane else w.lanes.splat(zero))
+        w.scalar(location.base),
+        unit,
+        same,
+        own or (zero if first_lane else w.lanes.splat(zero)),
+        begins,
+        begins or low >= 0,
     )
 
 
@@ -109,30 +126,43 @@ def has_one_base(w: Widening, access: Instruction) -> bool:
     return is_one and w.divergence.element_bytes(access.pointer) is None
 
 
-def _is_small(w: Widening, base: Value) -> bool:
-    """Whether it is the address of an object of less than 2 GiB, or of a place within one."""
+def _is_small(w: Widening, base: Value, unit: int) -> bool:
+    """Whether it is the address of an object of less than 2 GiB or 2^31 units, or of a place within one."""
     if isinstance(base, Argument):
-        return w.source.attribute(SMALL_ARRAYS_ATTRIBUTE) is not None
+        most = _array_bytes(base)
+        return w.source.attribute(SMALL_ARRAYS_ATTRIBUTE) is not None or (
+            most is not None and most <= unit << 31
+        )
+    return _is_object(base)
+
+
+def _begins(base: Value) -> bool:
+    """Whether an object begins there."""
+    return _is_object(base) or (isinstance(base, Argument) and _array_bytes(base) is not None)
+
+
+def _is_object(base: Value) -> bool:
     return isinstance(base, GlobalVariable) or (isinstance(base, Instruction) and base.op == "alloca")
 
 
-def _fits(w: Widening, location: Location, unit: int, block: BasicBlock | None) -> bool:
-    """Whether ranges prove that the sum is a 32-bit number."""
+def _array_bytes(base: Argument) -> int | None:
+    """How many bytes the array that begins there has at most."""
+    most = base.attribute(ARRAY_BYTES_ATTRIBUTE)
+    return None if most is None else int(most)
+
+
+def _bounds(w: Widening, location: Location, unit: int, block: BasicBlock | None) -> tuple[int, int]:
+    """What ranges know of the sum over the integers."""
     low = high = location.offset // unit
     ranges = w.divergence.engine.ranges
     for index, scale in location.terms.items():
         assert isinstance(index.type, IntType)
         known = ranges.at(index, block) if ranges is not None else None
-        if known is None:
-            if index.type.bits > 32:
-                return False
-            half = 1 << (index.type.bits - 1)
-            bounds = (-half, half - 1)
-        else:
-            bounds = (known.lo, known.hi)
+        half = 1 << (index.type.bits - 1)
+        bounds = (-half, half - 1) if known is None else (known.lo, known.hi)
         ends = [bound * scale // unit for bound in bounds]
         low, high = low + min(ends), high + max(ends)
-    return low >= _SMALLEST and high <= _LARGEST
+    return low, high
 
 
 def _as_i32(w: Widening, index: Value, first_lane: bool) -> Value:

@@ -73,7 +73,7 @@ def _for_all_lanes(
 ) -> tuple[Value, Value]:
     """Addresses that all lanes may access, those of passive ones in a spare object, and the mask of all lanes."""
     everyone = w.lanes.all_lanes
-    if mask is everyone or type.count != w.lanes.width or not isinstance(addresses.type, VectorType):
+    if mask == everyone or type.count != w.lanes.width or not isinstance(addresses.type, VectorType):
         return addresses, mask
     spare = w.spare_place(type.element, addresses.type.element, written=written)
     return w.builder.select(mask, addresses, broadcast(w.builder, spare, w.lanes)), everyone

@@ -24,10 +24,11 @@ from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
+from weft.codegen.widen.gathers import gather
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.joint_stores import joint_stores_of, store_jointly
 from weft.codegen.widen.lane_addresses import lane_addresses
-from weft.codegen.widen.masked import masked_gather, masked_load, masked_scatter, store_some
+from weft.codegen.widen.masked import masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.read_ahead import read_ahead
@@ -178,8 +179,7 @@ def _gather(w: Widening, load: Instruction) -> Instruction:
     """Load for each lane from an address of its own, at once where these turn out to be neighbours."""
 
     def apart() -> Instruction:
-        addresses, type = lane_addresses(w, load), w.lanes.vector(load.type)
-        built = masked_gather(w, type, addresses, w.active(), load.attrs.get("align", 0))
+        built = gather(w, load, w.lanes.vector(load.type), load.attrs.get("align", 0))
         built.loc = load.loc
         return built
 

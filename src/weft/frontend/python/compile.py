@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
@@ -11,15 +12,20 @@ from msgspec import Struct
 from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
-from weft.frontend.python.components import Component, parameter_components
+from weft.frontend.python.components import Component, has_extents, parameter_components
 from weft.frontend.python.lowering.calls.instances import instance_key, lower_function, make_instance
 from weft.frontend.python.lowering.unit import Options, Unit
 from weft.frontend.python.scope import scope_of
 from weft.frontend.python.source import get_source
-from weft.frontend.python.types import KernelType, none
+from weft.frontend.python.types import Array, KernelType, none
 from weft.frontend.python.wording import described, speaking_of_functions
 from weft.ir.function import Function, GlobalVariable, Module
-from weft.ir.intrinsics import KERNEL_ATTRIBUTE, REASSOCIATE_ATTRIBUTE, SHARED_ATTRIBUTE
+from weft.ir.intrinsics import (
+    ARRAY_BYTES_ATTRIBUTE,
+    KERNEL_ATTRIBUTE,
+    REASSOCIATE_ATTRIBUTE,
+    SHARED_ATTRIBUTE,
+)
 
 
 class ParamSpec(Struct, frozen=True):
@@ -96,6 +102,15 @@ class FrontendResult(Struct, frozen=True):
     @property
     def uses_horizontal(self) -> bool:
         return "horizontal" in self.features
+
+
+def mark_arrays(result: FrontendResult, most: Callable[[Array], int]) -> None:
+    """Note at parameters that contiguous arrays begin there, and have less than so many bytes."""
+    for param in result.params:
+        if isinstance(param.type, Array) and param.type.layout == "C" and has_extents(param.type):
+            argument = result.kernel.args[param.first]
+            mark = f'"{ARRAY_BYTES_ATTRIBUTE}"="{most(param.type)}"'
+            argument.attributes = (*argument.attributes, mark)
 
 
 def compile_python(

@@ -1,0 +1,48 @@
+"""Gathers: a load for each lane from an address of its own.
+
+Where processors have no masks for gathers, LLVM takes these apart into a load for each lane. An address of 64 bits that
+was computed in a vector costs three instructions a lane to take out; a number of 32 bits costs one, and the load adds
+it to the base. So numbers stay numbers there (`weft.codegen.widen.lane_addresses`), those of passive lanes 0: an array
+begins at its base, which can be read if some lane reads any of it. If none does, a spare object is the base. Numbers
+that are not below 0 are extended by zeros, which takes no instruction (`weft.target.numbered_loads` makes the loads).
+"""
+
+from __future__ import annotations
+
+from weft.codegen.widen.context import Widening
+from weft.codegen.widen.lane_addresses import each_number, lane_addresses, lane_numbers
+from weft.codegen.widen.masked import masked_gather
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.function import GlobalVariable
+from weft.ir.types import I32, I64, VectorType, int_type
+
+
+def gather(w: Widening, load: Instruction, type: VectorType, align: int, moved: int = 0) -> Instruction:
+    """Load an element of `type` for each active lane from where `load` does, or so many bytes behind that."""
+    mask = w.active()
+    addresses = None if w.isa.mask_registers else _numbered_addresses(w, load, type, moved)
+    if addresses is None:
+        return masked_gather(w, type, lane_addresses(w, load, moved), mask, align)
+    return masked_gather(w, type, addresses, w.lanes.all_lanes, align)
+
+
+def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved: int) -> Value | None:
+    """Addresses from which all lanes may load, as numbers behind one; None where there are no such."""
+    numbers = lane_numbers(w, load, moved)
+    if numbers is None:
+        return None
+    each, base = each_number(w, numbers), numbers.base
+    if w.mask is not None:
+        if not numbers.begins:
+            return None
+        each = w.builder.select(w.mask, each, w.lanes.splat(ConstInt(I32, 0)))
+        some = w.some_active()
+        if some is not None and not isinstance(base, GlobalVariable) and not _is_on_stack(base):
+            base = w.builder.select(some, base, w.spare_place(type.element, base.type, written=False))
+    if numbers.natural:
+        each = w.builder.cast("zext", each, w.lanes.vector(I64))
+    return w.builder.gep(int_type(8 * numbers.unit), base, (each,))
+
+
+def _is_on_stack(base: Value) -> bool:
+    return isinstance(base, Instruction) and base.op == "alloca"
