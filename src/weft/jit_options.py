@@ -40,7 +40,7 @@ class JitOptions(Struct, frozen=True):
     known
         Parameters by number, and the values that they have; the caller sees to that.
     small_arrays
-        Whether arrays have less than 2^30 elements along each dimension; the caller sees to that, too.
+        Whether arrays have less than 2^30 elements in all and along each dimension; the caller sees to that, too.
     """
 
     fastmath: FastMath = False

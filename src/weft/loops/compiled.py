@@ -22,14 +22,14 @@ from weft.options import Timings, checking
 from weft.runtime.array_memory import LONG
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
-from weft.runtime.dispatch_records import Record, function_record
+from weft.runtime.dispatch_records import Record, argument_slots, function_record
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
-from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, restored, restrictions
+from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, product_of, restored, restrictions
 from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
@@ -163,7 +163,8 @@ class CompiledFunction:
             self.record = self.record_for(types)
             if self.row_numbers and not self.options.known:
                 # Code that knows some of the numbers is for no others, be there few elements or many.
-                self.few_record = self._record_for(types, [(n, 0, FEW) for n in self._extents])
+                few = [(n, 0, FEW) for n in self._extents]
+                self.few_record = self._record_for(types, few + _restricted_sizes(types, FEW))
         return True
 
     def record_for(self, types: Sequence[KernelType]) -> Record | None:
@@ -174,6 +175,7 @@ class CompiledFunction:
         only = restrictions(self.options.known, self.row_numbers)
         if self.options.small_arrays:
             only += [(n, 0, LONG - 1) for n in self._extents]
+            only += _restricted_sizes(types, LONG)
         return self._record_for(types, only)
 
     def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:
@@ -366,6 +368,17 @@ def _slots_of_extents(types: Sequence[KernelType]) -> list[int]:
 
     components = [c for type in _flat(types) for c in parameter_components(type)]
     return [at for at, component in enumerate(components) if component.role == "extent"]
+
+
+def _restricted_sizes(types: Sequence[KernelType], most: int) -> list[Restriction]:
+    """That arrays have less than `LONG` elements, where extents of up to `most` do not say so."""
+    found: list[Restriction] = []
+    at = 0
+    for type in _flat(types):
+        if isinstance(type, Array) and type.ndim > 1 and most**type.ndim >= LONG:
+            found.append((product_of(at + 1, type.ndim), 0, LONG - 1))
+        at += argument_slots(type)
+    return found
 
 
 def _flat(types: Sequence[KernelType]) -> Iterator[KernelType]:

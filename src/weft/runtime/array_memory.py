@@ -54,8 +54,8 @@ def has_large_array(args: Iterable[Any]) -> bool:
 
 
 def has_large_extent(args: Iterable[Any]) -> bool:
-    """Return whether one of the arrays, also of those in tuples, has `LONG` elements along a dimension, or more."""
-    return any(extent >= LONG for array in _arrays_in(args) for extent in array.shape)
+    """Return whether one of the arrays, also of those in tuples, has `LONG` elements, or as many along a dimension."""
+    return any(max(array.size, *array.shape, 0) >= LONG for array in _arrays_in(args))
 
 
 def have_common_bytes(args: Iterable[Any]) -> bool:

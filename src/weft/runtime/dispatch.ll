@@ -12,6 +12,7 @@
 @_Py_TrueStruct = external global i8
 
 declare i64 @pthread_self()
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -259,11 +260,30 @@ hold:
   %r.slot.at = getelementptr i64, ptr %r.at, i64 1
   %r.least.at = getelementptr i64, ptr %r.at, i64 2
   %r.greatest.at = getelementptr i64, ptr %r.at, i64 3
-  %r.slot = load i64, ptr %r.slot.at
+  %r.word = load i64, ptr %r.slot.at
+  %r.slot = and i64 %r.word, 4294967295
+  %r.others = lshr i64 %r.word, 32
   %r.least = load i64, ptr %r.least.at
   %r.greatest = load i64, ptr %r.greatest.at
   %r.value.at = getelementptr i64, ptr %slots, i64 %r.slot
-  %r.value = load i64, ptr %r.value.at
+  %r.first = load i64, ptr %r.value.at
+  br label %product
+product:
+  %r.factor = phi i64 [ 0, %hold ], [ %r.factor.next, %multiplied ]
+  %r.value = phi i64 [ %r.first, %hold ], [ %r.larger, %multiplied ]
+  %r.more = icmp ult i64 %r.factor, %r.others
+  br i1 %r.more, label %multiply, label %bounds
+multiply:
+  %r.factor.next = add i64 %r.factor, 1
+  %r.next.at = getelementptr i64, ptr %r.value.at, i64 %r.factor.next
+  %r.next.value = load i64, ptr %r.next.at
+  %r.both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %r.value, i64 %r.next.value)
+  %r.larger = extractvalue { i64, i1 } %r.both, 0
+  %r.over = extractvalue { i64, i1 } %r.both, 1
+  br i1 %r.over, label %next, label %multiplied
+multiplied:
+  br label %product
+bounds:
   %r.above = icmp sge i64 %r.value, %r.least
   %r.below = icmp sle i64 %r.value, %r.greatest
   %r.within = and i1 %r.above, %r.below

@@ -9,7 +9,8 @@ A record is a sequence of 64-bit words::
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
         kind 5 (one object): that object        kind 6 (tuples): how many items it has
-    how many slots are restricted, and for each its place, the least and the greatest number in it
+    how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
+    slots the place of the first, above whose 32 bits is how many others follow it
 
 A result that is an array, or a tuple of arrays and numbers, has as many items as its "bits" say, and of each is known::
 
@@ -187,7 +188,7 @@ def argument_words(types: Sequence[KernelType], restrictions: Sequence[Restricti
             return None
         words += argument
     words += (len(restrictions), *(word for restriction in restrictions for word in restriction))
-    return words if sum(map(_slots, types)) <= MOST_SLOTS else None
+    return words if sum(map(argument_slots, types)) <= MOST_SLOTS else None
 
 
 def _flat(types: Sequence[KernelType]) -> list[KernelType]:
@@ -268,9 +269,10 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
     return None
 
 
-def _slots(type: KernelType) -> int:
+def argument_slots(type: KernelType) -> int:
+    """How many slots an argument has, of a type of which records are made."""
     if isinstance(type, Array):
         return 1 + type.ndim * (1 if type.layout == "C" else 2)
     if isinstance(type, Tuple):
-        return sum(map(_slots, type.items))
+        return sum(map(argument_slots, type.items))
     return 0 if isinstance(type, (NoneType, Callee)) else 1

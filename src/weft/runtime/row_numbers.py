@@ -22,9 +22,14 @@ RowNumbers = tuple[tuple[int, int], ...]
 """Parameters by number, and what they are at most where code is made for them."""
 
 Restriction = tuple[int, int, int]
-"""A slot, and the least and the greatest number in it."""
+"""A slot, and the least and the greatest number in it; `product_of` slots, and those of their product."""
 
 _GREATEST = (1 << 63) - 1
+
+
+def product_of(first: int, count: int) -> int:
+    """What stands for so many slots, one behind another, in a `Restriction` of their product."""
+    return first | (count - 1) << 32
 
 
 def numbers_of(row_numbers: RowNumbers, slots: Sequence[Any]) -> Known:

@@ -20,7 +20,7 @@ from typing import Final
 
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.constants import TRUE, ConstSplat
-from weft.ir.types import I32, PTR, FunctionType, IntType, Type, VectorType
+from weft.ir.types import I32, PTR, FunctionType, IntType, VectorType
 from weft.machine.targets import Isa
 
 _GATHER = "llvm.masked.gather."
@@ -28,7 +28,8 @@ _NAME = "weft.at."
 _ALIGN = re.compile(r"align (\d+)")
 _TYPES: Final = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.at\.(?P<extended>[us])(?P<unit>\d+)\.(?P<align>\d+)\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
+    r"^declare [^\n]*@weft\.at\.(?P<extended>[us])(?P<unit>\d+)\.(?P<align>\d+)"
+    r"\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
     re.MULTILINE,
 )
 

@@ -83,9 +83,9 @@ def _lanes_of(value: Value) -> int:
 
 
 def _uses(phi: Instruction) -> Counter[int]:
-    """On how many values of how many bits a mask decides, or others that are made of it where they are used.
+    """On how many values of how many bits a mask decides, or others that are made of it.
 
-    What goes on to another block is packed in any case.
+    Blocks behind each other become one in LLVM's hands, so it does not matter where these are used.
     """
     found: Counter[int] = Counter()
     seen: set[Value] = {phi}
@@ -93,8 +93,6 @@ def _uses(phi: Instruction) -> Counter[int]:
     while work:
         mask = work.pop()
         for user in mask.instruction_users():
-            if mask is not phi and user.block is not mask.block:
-                continue
             if user.type == phi.type and user.op in (*_LOGIC, "select"):
                 if user not in seen:
                     seen.add(user)
