@@ -245,6 +245,9 @@ def _may_be_size(term: tuple[Monomial, int]) -> bool:
     atoms, coefficient = term
     return coefficient > 0 and all(
         isinstance(atom, Symbol)
-        and ((atom.low is not None and atom.low >= 0) or (atom.loop is None and isinstance(atom.origin, Argument)))
+        and (
+            (atom.low is not None and atom.low >= 0)
+            or (atom.loop is None and isinstance(atom.origin, Argument))
+        )
         for atom in atoms
     )
