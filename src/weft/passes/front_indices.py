@@ -28,6 +28,8 @@ def front_indices(accesses: Accesses, chosen: Chosen) -> list[Instruction]:
             if not counts_from_the_end(value.operands[0]):
                 continue
             usual = made.operand(scope, value, value.operands[2])
-            if made.of(scope, value) == usual and tested.issuperset(accesses.assumed_by(scope, [value], block)):
+            if made.of(scope, value) == usual and tested.issuperset(
+                accesses.assumed_by(scope, [value], block)
+            ):
                 found.append(value)
     return found

@@ -242,7 +242,9 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     """
     for loop in _loops_of(outer)[1:]:
         inside = {view.blocks[b] for b in loop.blocks}
-        stores = [i for b in inside for i in b.instructions if i.op == "store" and not _is_on_stack(i, layout)]
+        stores = [
+            i for b in inside for i in b.instructions if i.op == "store" and not _is_on_stack(i, layout)
+        ]
         if not (loop.children and stores) or is_short(loop, view, None):
             continue
         if not all(_has_known_rows(each, view) for each in _loops_of(loop)[1:]):
