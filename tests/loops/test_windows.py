@@ -103,3 +103,32 @@ def test_a_window_over_what_is_stored_runs_as_promised() -> None:
     same = np.lib.stride_tricks.as_strided(np.zeros(70, np.float32), (9, 70), (0, 4))
     compiled(rows, weights, same)
     np.testing.assert_array_equal(same, rows * 2)
+
+
+def around(a, weights, radius, out):
+    h, w = a.shape
+    for y in prange(h):
+        for x in range(w):
+            total = np.float32(0)
+            for dy in range(-radius, radius + 1):
+                for dx in range(-radius, radius + 1):
+                    near = a[min(max(y + dy, 0), h - 1), min(max(x + dx, 0), w - 1)]
+                    total += weights[dy + radius, dx + radius] * near
+            out[y, x] = total
+
+
+def test_lanes_are_not_along_a_window_of_any_radius(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    draw = np.random.default_rng(7)
+    a, weights = (draw.integers(0, 9, shape).astype(np.float32) for shape in ((9, 70), (5, 5)))
+    compiled = weft.jit(around, fastmath=True)
+    for radius in (2, 1, 0):
+        out, wanted = np.zeros_like(a), np.zeros_like(a)
+        compiled(a, weights, radius, out)
+        around(a, weights, radius, wanted)
+        np.testing.assert_array_equal(out, wanted)
+    first = around.__code__.co_firstlineno
+    lines = {
+        r.span.line - first for r in compiled.remarks if r.span and "iterations at a time, and" in r.message
+    }
+    assert lines == {3}
