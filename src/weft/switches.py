@@ -45,6 +45,7 @@ OPTIONAL_PASSES = {
             "row copies",
             "rows in turn",
             "scalar replacement",
+            "set tests",
             "shared loads",
             "shared stacks",
             "short conversions",

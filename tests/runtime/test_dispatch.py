@@ -67,6 +67,7 @@ NUMBERS = (
         np.int16(-300),
         np.int32(-70_000),
     ),
+    *(2.5 - 1.5j, complex(0, float("inf")), np.complex128(-1 + 3j), np.complex64(0.1 - 0.7j)),
     *(np.int64(-5), np.uint8(100), np.uint16(30_000), np.uint32(2_000_000_000), np.uint64(1 << 62)),
 )
 
@@ -124,7 +125,7 @@ def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> 
 
     function = weft.jit(twice)
     assert function(1) == 2
-    for value, wanted in ((Level.HIGH, 6), (1j, 2j), (np.bool_(True), 2)):
+    for value, wanted in ((Level.HIGH, 6), (np.bool_(True), 2)):
         before = len(seen)
         assert [function(value), function(value)] == [wanted, wanted]
         assert len(seen) == before + 2, value
@@ -626,3 +627,20 @@ def test_object_stays_what_it_was() -> None:
     assert callable(function) and function.__call__(2) == 4
     assert pickle.loads(pickle.dumps(function))(3) == 6
     assert ctypes.c_int64.from_address(function._table).value == 0, "no other function follows"
+
+
+def rotated(a, turn, out, at):
+    for i in range(a.size):
+        out[i] = a[i] * turn
+    return out[at], out[0] + turn
+
+
+@pytest.mark.parametrize("type", [np.complex64, np.complex128])
+def test_complex_numbers_among_other_arguments(type: type, seen: list[tuple[Any, ...]]) -> None:
+    function = weft.jit(rotated)
+    a, out = np.arange(5).astype(type) + type(1j), np.zeros(5, type)
+    for turn in (type(1j), type(2 - 3j), type(0.5)):
+        got = function(a, turn, out, 3)
+        assert np.array_equal(out, a * turn)
+        assert got == (out[3], out[0] + turn)
+    assert len(seen) == 1

@@ -204,6 +204,33 @@ def test_one_bound_is_not_enough(bound: str) -> None:
     assert not shortened(body + "\n  %i = call i64 @llvm.fptosi.sat.i64.f32(float %b)\n  ret i64 %i")
 
 
+@pytest.mark.parametrize(
+    ("made", "short"),
+    [
+        ("fmul {t} %b, 32767.0", True), ("fmul {t} %b, -255.0", True), ("fadd {t} %b, -1000.5", True),
+        ("fsub {t} %b, 0.5", False), ("fmul {t} %b, 1073741824.0", False), ("fmul {t} %b, %y", False),
+        ("fmul {t} %b, 0.0", False), ("fadd {t} %b, 16777216.0", False), ("fadd {t} %b, 0x7FF0000000000000", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("type", ["float", "double"])
+def test_products_and_sums_of_what_is_bounded(made: str, short: bool, type: str) -> None:
+    body = (
+        (MINIMUM.format(x="x", r="a", end="1.0") + "\n" + MAXIMUM.format(x="a", r="b", end="-1.0"))
+        .replace("f32", {"float": "f32", "double": "f64"}[type])
+        .replace("float", type)
+    )
+    body += f"\n  %y = sitofp i32 %n to {type}\n  %c = {made.format(t=type)}\n"
+    body += (
+        f"  %i = call i64 @llvm.fptosi.sat.i64.{'f32' if type == 'float' else 'f64'}({type} %c)\n  ret i64 %i"
+    )
+    assert shortened(body, type) == short
+
+
+def test_one_bound_of_a_product_is_not_enough() -> None:
+    body = MINIMUM.format(x="x", r="a", end="1.0") + "\n  %b = fmul float %a, 255.0\n"
+    assert not shortened(body + "  %i = call i64 @llvm.fptosi.sat.i64.f32(float %b)\n  ret i64 %i")
+
+
 CONVERTED = "entry:\n  %i = call i64 @llvm.fptosi.sat.i64.f32(float %x)\n  %wide = sext i32 %n to i64\n"
 BETWEEN = """  %low = call i64 @llvm.smax.i64(i64 %i, i64 {least})
   %r = call i64 @llvm.smin.i64(i64 %low, i64 {most})

@@ -204,3 +204,31 @@ def test_rows_of_matrices_have_two_lengths():
     """Also where they are only stored."""
     function = read_module(STORED).functions["f"]
     assert straight_rows(function, cfg_of(function)) == {1: 4, 2: 4}, "matrices of up to 4 x 4"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "start", "bound", "count"),
+    [
+        ("slt", -1, 2, 3), ("sle", -1, 2, 4), ("ne", -3, 2, 5), ("slt", -7, -3, 4), ("ult", -1, 2, None),
+        ("ult", -3, -1, None), ("slt", 3, -1, None),
+    ],
+)  # fmt: skip
+def test_loops_that_begin_below_zero(predicate, start, bound, count):
+    text = TOP_TESTED.replace(" nuw", "").replace("[ 0, %entry ]", f"[ {start}, %entry ]", 1)
+    text = text.replace("icmp slt i64 %k, COUNT", f"icmp {predicate} i64 %k, {bound}")
+    text = text.replace("%at = ", f"%up = add i64 %k, {-min(start, 0)}\n  %at = ").replace(
+        "i64 %k\n  %value", "i64 %up\n  %value"
+    )
+    module = read_module(text)
+    function = module.functions["f"]
+    view = cfg_of(function)
+    (found,) = loop_forest(view.cfg).loops
+    loop = counted_loop(view, found)
+    loop = counted_exit(view, found) if isinstance(loop, str) else loop
+    assert not isinstance(loop, str)
+    assert known_iterations(loop) == count
+    if count is not None:
+        wanted = result(read_module(text), np.arange(3, 11))
+        unroll(function, loop, count)
+        verify(module)
+        assert result(module, np.arange(3, 11)) == wanted

@@ -12,9 +12,11 @@ from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.scope import Scope, line_of
 from weft.diag.remarks import RemarkKind
 from weft.ir import TRUE, Builder, Function, Value
+from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import KEPT, mark_apart, mark_in_step, mark_parallel, mark_version, unmark
 from weft.passes.chosen_loops import PASS, Chosen
+from weft.passes.front_indices import front_indices
 from weft.passes.loop_order import Change, undo
 from weft.passes.loop_tiles import run_in_tiles
 from weft.passes.loop_unit import LoopUnit
@@ -43,6 +45,7 @@ def apply_chosen(
     view, loop = scope.view, chosen.loop
     asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
     asked = [each for each in asked if not each[1].is_empty]
+    from_the_front = front_indices(accesses, chosen)
     if asked:
 
         def build(builder: Builder) -> Value:
@@ -58,6 +61,8 @@ def apply_chosen(
         if promises:
             for latch in loop.loop.latches:
                 mark_version(copies[view.blocks[latch]].terminator, KEPT)
+    for index in from_the_front:
+        replace_and_erase(index, index.operands[2])
     if promises:
         for each in scope.loops.values():
             if each is loop or loop.contains(each):

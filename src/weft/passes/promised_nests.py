@@ -154,6 +154,7 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[tuple[BasicBlock
             or _calls_mathematics(loop, view)
             or _adds_up(loop, view, layout)
             or _is_beyond_rows(loop, view, layout)
+            or _has_windows(loop, view, layout)
         ):
             ranges = ranges or Ranges(function, view, block_index(view.cfg))
             if not all(is_short(each, view, ranges) for each in inside):
@@ -230,6 +231,25 @@ def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
             continue
         always = {view.blocks[n] for n in loop.blocks if all(above.dominates(n, x) for x in loop.latches)}
         if any(i.block not in always or _is_elsewhere(i, set(blocks), layout) for i in accesses):
+            return True
+    return False
+
+
+def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether a loop stores along a row what loops of few iterations in it make of a window that moves with it.
+
+    LLVM has no vectors along such a loop unless it writes out those in it, and lanes along the outer one scatter.
+    """
+    for loop in _loops_of(outer)[1:]:
+        inside = {view.blocks[b] for b in loop.blocks}
+        stores = [
+            i for b in inside for i in b.instructions if i.op == "store" and not _is_on_stack(i, layout)
+        ]
+        if not (loop.children and stores) or is_short(loop, view, None):
+            continue
+        if not all(_has_known_rows(each, view) for each in _loops_of(loop)[1:]):
+            continue
+        if all(is_along(i, inside, layout) for i in stores):
             return True
     return False
 

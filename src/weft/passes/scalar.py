@@ -27,6 +27,7 @@ from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.rolled_loops import keep_rolled
+from weft.transform.loops.set_tests import compute_set_tests
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
@@ -209,6 +210,10 @@ def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
 
+def _compute_set_tests(unit: ScalarUnit) -> bool:
+    return sum(map(compute_set_tests, list(unit.module.definitions()))) > 0
+
+
 def _copy_at_once(unit: ScalarUnit) -> bool:
     return sum(copy_at_once(unit.module, function) for function in list(unit.module.definitions())) > 0
 
@@ -313,6 +318,13 @@ CHOICES: Pass[ScalarUnit] = Pass(
     "choices between two compared floats leave NaNs and signs of zeros open where the comparison does",
     _flag_choices,
     Meaning.SCALAR,
+)
+SET_TESTS: Pass[ScalarUnit] = Pass(
+    "set tests",
+    "loops along rows do not branch on whether a number is one of a few",
+    _compute_set_tests,
+    requires=(PLAIN,),
+    optional=True,
 )
 COPIED_RUNS: Pass[ScalarUnit] = Pass(
     "copied runs",

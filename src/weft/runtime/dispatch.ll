@@ -19,6 +19,7 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyComplex_FromDoubles(double, double)
 declare ptr @PyBool_FromLong(i64)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_SetString(ptr, ptr)
@@ -158,7 +159,32 @@ choose:
     i64 3, label %array
     i64 4, label %taken
     i64 5, label %same
-    i64 6, label %tuple ]
+    i64 6, label %tuple
+    i64 7, label %complex ]
+complex:
+  ; Two numbers of so many bits less than 64, in the object itself.
+  %two.more = add i64 %slot, 2
+  %imaginary.slot.at = getelementptr i64, ptr %slot.at, i64 1
+  %is.double = icmp eq i64 %more, 0
+  br i1 %is.double, label %doubles, label %singles
+doubles:
+  %real.double = load i64, ptr %value.at
+  %imaginary.double.at = getelementptr i8, ptr %value.at, i64 8
+  %imaginary.double = load i64, ptr %imaginary.double.at
+  br label %parts
+singles:
+  %real.single = load i32, ptr %value.at
+  %imaginary.single.at = getelementptr i8, ptr %value.at, i64 4
+  %imaginary.single = load i32, ptr %imaginary.single.at
+  %real.wide = zext i32 %real.single to i64
+  %imaginary.wide = zext i32 %imaginary.single to i64
+  br label %parts
+parts:
+  %real = phi i64 [ %real.double, %doubles ], [ %real.wide, %singles ]
+  %imaginary = phi i64 [ %imaginary.double, %doubles ], [ %imaginary.wide, %singles ]
+  store i64 %real, ptr %slot.at
+  store i64 %imaginary, ptr %imaginary.slot.at
+  br label %taken
 tuple:
   ; Its items come next.
   %length = call i64 @PyTuple_Size(ptr %object)
@@ -241,7 +267,7 @@ strides:
   br label %taken
 taken:
   %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %behind, %place ],
-                       [ %far, %strides ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ]
+                       [ %far, %strides ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ]
   %k.next = add i64 %k, 1
   br label %each
 restrictions:

@@ -36,6 +36,7 @@ from weft.runtime.dispatch_records import (
     ARRAY,
     BY_PYTHON,
     C_ORDER,
+    COMPLEX,
     CONTIGUOUS,
     HEADER,
     ITEM_WORDS,
@@ -65,7 +66,13 @@ from weft.target.once import once
 _DISPATCH, _CLAIM = "weft_dispatch", "weft_arena_claim"
 _PYTHON = (
     *("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
-    *("PyLong_FromUnsignedLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred"),
+    *(
+        "PyLong_FromUnsignedLongLong",
+        "PyFloat_FromDouble",
+        "PyComplex_FromDoubles",
+        "PyBool_FromLong",
+        "PyErr_Occurred",
+    ),
     *("PyErr_SetString", "Py_IncRef", "Py_DecRef", "PyTuple_Size", "PyObject_VectorcallMethod"),
     *("PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem"),
     *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyCapsule_New", "PyCapsule_GetPointer"),
@@ -121,6 +128,7 @@ class Calls:
             NOT_WRITEABLE=~WRITEABLE,
             PYTHON=BY_PYTHON,
             TUPLE=TUPLE,
+            COMPLEX=COMPLEX,
             OWN_FLAGS=_OWN_FLAGS,
             HEADER_BYTES=HEADER_BYTES,
         )
@@ -273,6 +281,13 @@ def _lies_as_expected() -> bool:
     kinds = ((np.float32(2.5), ctypes.c_float), (np.int64(-7), ctypes.c_int64), (np.uint8(9), ctypes.c_uint8))
     if any(read(value, 16, kind) != value for value, kind in kinds):
         return False
+    for value, kind in (
+        (1.5 - 2.5j, ctypes.c_double),
+        (np.complex128(1.5 - 2.5j), ctypes.c_double),
+        (np.complex64(1.5 - 2.5j), ctypes.c_float),
+    ):
+        if (read(value, 16, kind), read(value, 16 + ctypes.sizeof(kind), kind)) != (1.5, -2.5):
+            return False
     shape, strides = (read(array, at, ctypes.c_void_p) for at in (32, 40))
     words = ctypes.c_int64 * 2
     return (

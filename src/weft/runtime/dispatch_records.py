@@ -9,8 +9,13 @@ A record is a sequence of 64-bit words::
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
         kind 5 (one object): that object        kind 6 (tuples): how many items it has
+<<<<<<< HEAD
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
     slots the place of the first, above whose 32 bits is how many others follow it
+=======
+        kind 7 (complex numbers): 64 - the bits of a part
+    how many slots are restricted, and for each its place, the least and the greatest number in it
+>>>>>>> hC
 
 A result that is an array, or a tuple of arrays and numbers, has as many items as its "bits" say, and of each is known::
 
@@ -56,9 +61,9 @@ from weft.runtime.row_numbers import Restriction
 from weft.target.jit import LoadedCode
 
 MOST_SLOTS = 64
-_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF = range(7)
+_BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF, _COMPLEX_NUMBER = range(8)
 _RESULTS = {"b": 3, "i": 4, "u": 5}
-LAUNCH, ARRAY, BY_PYTHON, TUPLE = 6, 7, 8, 9
+LAUNCH, ARRAY, BY_PYTHON, TUPLE, COMPLEX = 6, 7, 8, 9, 10
 HEADER, ITEM_WORDS = 9, 6
 C_ORDER, READONLY = 1, 2
 """The layout of an array that is a result."""
@@ -236,6 +241,8 @@ def _result(description: Description) -> tuple[int, int]:
             _, kind, bits = description
             if kind == "f":
                 return {64: (1, 0), 32: (2, 0)}.get(bits, (BY_PYTHON, 0))
+            if kind == "c":
+                return COMPLEX, 64 - bits // 2
             return (_RESULTS[kind], 64 - max(bits, 8)) if kind in _RESULTS else (BY_PYTHON, 0)
         case _:
             return BY_PYTHON, 0
@@ -260,7 +267,9 @@ def _argument(type: KernelType) -> tuple[int, ...] | None:
     if isinstance(type, Time) or type is bfloat16:
         # Times of all units are of one class, and a slot for a bfloat16 has a float: Python sees to these.
         return None
-    if isinstance(type, Scalar) and not type.weak and type.kind != "c":
+    if isinstance(type, Scalar) and type.kind == "c":
+        return _COMPLEX_NUMBER, id(complex if type.weak else type.dtype.type), 64 - type.bits // 2, 0, 0, 0
+    if isinstance(type, Scalar) and not type.weak:
         return _BITS, id(type.dtype.type), 64 - type.bits, 0, 0, 0
     if isinstance(type, Array) and isinstance(type.dtype, Scalar) and type.space == 0 and type.shape is None:
         flags = (CONTIGUOUS if type.layout == "C" else 0) | (ALIGNED if type.aligned else 0)
@@ -275,4 +284,6 @@ def argument_slots(type: KernelType) -> int:
         return 1 + type.ndim * (1 if type.layout == "C" else 2)
     if isinstance(type, Tuple):
         return sum(map(argument_slots, type.items))
+    if isinstance(type, Scalar) and type.kind == "c":
+        return 2
     return 0 if isinstance(type, (NoneType, Callee)) else 1

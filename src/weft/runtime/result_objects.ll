@@ -10,7 +10,8 @@ entry:
     i64 2, label %single
     i64 3, label %boolean
     i64 4, label %signed
-    i64 5, label %unsigned ]
+    i64 5, label %unsigned
+    i64 ${COMPLEX}, label %complex ]
 nothing:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
@@ -23,6 +24,22 @@ single:
   %long = fpext float %short to double
   %as.single = call ptr @PyFloat_FromDouble(double %long)
   ret ptr %as.single
+complex:
+  %imaginary.at = getelementptr i64, ptr %memory, i64 1
+  %of.singles = icmp ne i64 %spare, 0
+  br i1 %of.singles, label %complex.singles, label %complex.doubles
+complex.singles:
+  %real.single = load float, ptr %memory
+  %imaginary.single = load float, ptr %imaginary.at
+  %real.long = fpext float %real.single to double
+  %imaginary.long = fpext float %imaginary.single to double
+  %as.singles = call ptr @PyComplex_FromDoubles(double %real.long, double %imaginary.long)
+  ret ptr %as.singles
+complex.doubles:
+  %real.double = load double, ptr %memory
+  %imaginary.double = load double, ptr %imaginary.at
+  %as.doubles = call ptr @PyComplex_FromDoubles(double %real.double, double %imaginary.double)
+  ret ptr %as.doubles
 boolean:
   %byte = lshr i64 %upper, %spare
   %as.boolean = call ptr @PyBool_FromLong(i64 %byte)

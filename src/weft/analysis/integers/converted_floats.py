@@ -23,6 +23,13 @@ from weft.ir.types import F32, F64, FloatType, Type
 STEPS = 6
 """Minima and maxima around a number that are looked through."""
 
+FARTHEST, MARGIN = float(1 << 20), 1.0
+"""Products and sums up to the first are known to the second, if those that are reassociated are, too: such of 32 bits
+are rounded by a sixteenth."""
+
+_LEAST, _GREATEST = 1e-6, float(1 << 20)
+"""Constants that a float is multiplied by, so that no product on the way vanishes or is infinite."""
+
 _SATURATING = "llvm.fptosi.sat."
 _CHOICES = {"llvm.minnum": True, "llvm.minimum": True, "llvm.maxnum": False, "llvm.maximum": False}
 _UPPER, _LOWER = ("slt", "sle"), ("sgt", "sge")
@@ -59,7 +66,7 @@ class Limits(NamedTuple):
     upper: list[Number]
     lower: list[Number]
     is_minimum: bool = False
-    operands: tuple[Limits | Number, ...] = ()
+    operands: tuple[Limits | Number | Scaled, ...] = ()
 
     def limits(self, known: tuple[Interval, ...]) -> tuple[float, float]:
         """The least and the greatest that it may be, if it is not NaN."""
@@ -75,6 +82,28 @@ class Limits(NamedTuple):
         hi = min([hi, *(number.limits(known)[1] for number in self.upper)])
         lo = max([lo, *(number.limits(known)[0] for number in self.lower)])
         return lo, hi
+
+
+class Scaled(NamedTuple):
+    """A float times a constant, or with one added to it, which may be computed a little differently.
+
+    Parameters
+    ----------
+    of
+        What limits the float.
+    factor, offset
+        The constants.
+    """
+
+    of: Limits | Number
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def limits(self, known: tuple[Interval, ...]) -> tuple[float, float]:
+        """The least and the greatest that it may be, if it is not NaN; without an end where that is far away."""
+        ends = sorted(end * self.factor + self.offset for end in self.of.limits(known))
+        lo, hi = ends[0] - MARGIN, ends[1] + MARGIN
+        return (lo if abs(lo) <= FARTHEST else -math.inf), (hi if abs(hi) <= FARTHEST else math.inf)
 
 
 def is_conversion(instruction: Instruction) -> bool:
@@ -137,11 +166,30 @@ def _limits(number: Value, holding: Holding, integers: list[Value], steps: int) 
             side.append(bound._replace(strict=condition.predicate in _STRICT))
     chosen = _chosen(number) if steps else None
     if chosen is None:
-        return found
+        scaled = _scaled(number, holding, integers, steps - 1) if steps else None
+        return found if scaled is None else found._replace(operands=(scaled,))
     is_minimum, operands = chosen
     return found._replace(
         is_minimum=is_minimum, operands=tuple(_limits(o, holding, integers, steps - 1) for o in operands)
     )
+
+
+def _scaled(number: Value, holding: Holding, integers: list[Value], steps: int) -> Scaled | None:
+    """A product with a constant, or a sum with one, as LLVM has them: the constant comes second, and is added."""
+    if (
+        not isinstance(number, Instruction)
+        or number.op not in ("fmul", "fadd")
+        or number.type not in (F32, F64)
+    ):
+        return None
+    inner, constant = number.operands
+    if not isinstance(constant, ConstFloat) or not abs(constant.value) <= _GREATEST:
+        return None
+    if number.op == "fadd":
+        return Scaled(_limits(inner, holding, integers, steps), offset=constant.value)
+    if abs(constant.value) < _LEAST:
+        return None
+    return Scaled(_limits(inner, holding, integers, steps), constant.value)
 
 
 def _number(value: Value, integers: list[Value]) -> Number | None:

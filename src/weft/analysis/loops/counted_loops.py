@@ -237,13 +237,17 @@ def is_left_by_itself(loop: CountedLoop, others: Collection[BasicBlock] = ()) ->
 
 
 def known_iterations(loop: CountedLoop) -> int | None:
-    """How often the body runs, where numbers say so; counters stay below 2³¹, where they have no sign."""
+    """How often the body runs, where numbers say so; counters stay below 2³¹, and do not wrap around as signed numbers.
+
+    Where they start below 0, they do as numbers without a sign.
+    """
     counter, bound, more = loop.counter, loop.bound, _REACHES.get(loop.predicate)
     if not isinstance(counter.start, ConstInt) or not isinstance(bound, ConstInt) or more is None:
         return None
     start, last, step = counter.start.signed, bound.signed + more, counter.step
     tested = start + step if loop.tests_next else start
-    if step < 1 or start < 0 or tested > last or last >= 1 << 31:
+    lowest = -1 << 31 if loop.predicate in ("slt", "sle", "ne") else 0
+    if step < 1 or start < lowest or tested > last or last >= 1 << 31:
         return None
     if loop.predicate == "ne" and (last - tested) % step:
         return None

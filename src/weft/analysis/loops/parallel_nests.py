@@ -110,8 +110,10 @@ def parallel_nest(
         if _counts_on(outer, inner):
             continue
         found = _nearness(accesses, inner)
-        # Of gathers along either loop, those along the outer one need no sums over lanes.
-        if found > most or found == most >= 0:
+        # Of gathers along either loop, those along the outer one need no sums over lanes; nor does a loop over windows
+        # beside those along one.
+        sums = best is not None and bool(inner.reductions) and not best.inner.reductions
+        if found > most or (found == most >= 0 and not sums):
             best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
     return best
 

@@ -24,6 +24,8 @@ def inequalities_of(made: Reconstruction, scope: Scope, guard: Guard) -> list[Ex
     predicate = holding_predicate(guard)
     if not isinstance(compare.operands[0].type, IntType | PointerType):
         return []
+    if (between := _between(made, scope, guard, compare, predicate)) is not None:
+        return between
     is_pointer = isinstance(compare.operands[0].type, PointerType)
     signed = predicate[0] != "u" or is_pointer
     a, b = (made.at(scope, v, guard.block, signed) for v in compare.operands)
@@ -45,6 +47,30 @@ def inequalities_of(made: Reconstruction, scope: Scope, guard: Guard) -> list[Ex
             return [a - b, b - a]
         case _:
             return _different(made, scope, guard, compare, a, b)
+
+
+def _between(
+    made: Reconstruction, scope: Scope, guard: Guard, compare: Instruction, predicate: str
+) -> list[Expression] | None:
+    """What ``0 <= a < n`` says, which LLVM asks as ``a <u n`` where n is not negative; None for other comparisons.
+
+    Where it does not hold, a may be less or more. Read as unsigned it would be assumed not to be less.
+    """
+    a, n = compare.operands
+    if predicate in ("ugt", "ule"):
+        a, n = n, a
+    if predicate not in ("ult", "ugt", "uge", "ule") or not isinstance(a, Instruction):
+        return None
+    loop = scope.loop_of(guard.block)
+    if loop is not None and loop.scope is scope and scope.view.index[guard.block] in loop.loop.exiting:
+        return None
+    (low, _), (least, _) = (made.range_of(scope, v, True) for v in (a, n))
+    if low is None or low >= 0 or least is None or least < 0:
+        return None
+    if may_tell_overflow(made, compare):
+        return []
+    number, limit = (made.at(scope, v, guard.block) for v in (a, n))
+    return [number, limit - number - 1] if predicate in ("ult", "ugt") else []
 
 
 def _different(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.analysis.loops.along_rows import counts_from_the_end
 from weft.analysis.sequential.called_values import called_value
 from weft.analysis.sequential.pointers import invariant_load
 from weft.analysis.sequential.recurrences import phi_expression
 from weft.analysis.sequential.scope import Obligation, Scope, line_of
+from weft.analysis.symbolic.atoms import Monomial, Symbol
 from weft.analysis.symbolic.expression import (
     Expression,
     as_expression,
@@ -22,7 +24,7 @@ from weft.analysis.symbolic.expression import (
     remainder,
 )
 from weft.analysis.symbolic.facts import numeric_bound
-from weft.ir import ConstInt, Instruction
+from weft.ir import Argument, ConstInt, Instruction
 from weft.ir.types import IntType
 
 if TYPE_CHECKING:
@@ -202,6 +204,8 @@ def _select(made: Reconstruction, scope: Scope, value: Instruction, signed: bool
         return first
     if not isinstance(condition, Instruction) or condition.op != "icmp":
         return None
+    if signed and counts_from_the_end(condition) and _is_from_the_front(made, scope, value, first - second):
+        return second
     predicate: str = condition.predicate
     if (predicate[0] == "s") != signed or predicate in ("eq", "ne"):
         return None
@@ -216,3 +220,34 @@ def _select(made: Reconstruction, scope: Scope, value: Instruction, signed: bool
             return None
         smaller = predicate[1] == "g"
     return minimum([first, second]) if smaller else maximum([first, second])
+
+
+def _is_from_the_front(made: Reconstruction, scope: Scope, value: Instruction, size: Expression) -> bool:
+    """Whether an index does not count from the end of what has such a size.
+
+    Conditions on the way say so, as ``j < m`` does of ``i * m + j``, or tests can ask sizes that it is made of.
+    """
+    condition = value.operands[0]
+    assert isinstance(condition, Instruction)
+    number = made.operand(scope, value, condition.operands[0])
+    if _is_nonnegative(made, scope, value, number):
+        return True
+    least = numeric_bound(size, upper=False)
+    if value.block is None or least is None or least < 0 or not all(map(_may_be_size, number.terms.items())):
+        return False
+    obligation = Obligation(number, value.block, True)
+    made.program.assume(value, "wrap", "what is computed here is not negative", line_of(value), obligation)
+    return True
+
+
+def _may_be_size(term: tuple[Monomial, int]) -> bool:
+    """Whether a term is a product of counters and of parameters, which nobody gives where they are negative."""
+    atoms, coefficient = term
+    return coefficient > 0 and all(
+        isinstance(atom, Symbol)
+        and (
+            (atom.low is not None and atom.low >= 0)
+            or (atom.loop is None and isinstance(atom.origin, Argument))
+        )
+        for atom in atoms
+    )

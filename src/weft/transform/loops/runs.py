@@ -160,10 +160,14 @@ def _counted(index: Value, loop: CountedLoop, counters: Mapping[Value, Counter])
         counter.type == I64
         or ("nsw" if signed else "nuw") in counter.following.flags
         or (tested and loop.predicate in (("slt", "sle") if signed else ("ult", "ule")))
-        or (tested and known_iterations(loop) is not None)
+        or (tested and known_iterations(loop) is not None and (signed or _starts_at_natural(loop)))
     ):
         return counter
     return None
+
+
+def _starts_at_natural(loop: CountedLoop) -> bool:
+    return isinstance(loop.counter.start, ConstInt) and loop.counter.start.signed >= 0
 
 
 def length_of(loop: CountedLoop, builder: Builder) -> Value:
