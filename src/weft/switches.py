@@ -52,6 +52,7 @@ OPTIONAL_PASSES = {
             "signed counters",
             "signed indices",
             "uniform exits",
+            "unrolled loops",
             "updated arrays",
             "wide addresses",
             "wide comparisons",

@@ -72,6 +72,7 @@ from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
 from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.tested_loads import hoist_tested_loads
+from weft.transform.loops.unrolled.undo import undo_unrolling
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
@@ -119,6 +120,25 @@ def _leave_flushing(unit: KernelUnit) -> bool:
 
 def _check_barriers(unit: KernelUnit) -> None:
     unit.together = check_barriers(unit.function, unit.remarks)
+
+
+def _has_tight_loops(unit: KernelUnit) -> bool:
+    """Whether there are loops of one block: those of sources have a block for their test."""
+    return any(block in block.successors for block in unit.function.blocks)
+
+
+def _undo_unrolling(unit: KernelUnit) -> bool:
+    # Before numbers become known, as they would settle some of the tests that are looked for.
+    unit.runner.watched_by().run((CANONICAL,), unit)
+    headers = undo_unrolling(unit.function)
+    for header in headers:
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "this loop was unrolled, with what is left of its rounds in code of their own: it is one loop again",
+            span_of(header.terminator),
+            pass_name=UNROLLED_LOOPS.name,
+        )
+    return bool(headers)
 
 
 def _run_rounds_together(unit: KernelUnit) -> bool:
@@ -242,6 +262,13 @@ TESTED_LOADS: Pass[KernelUnit] = Pass(
     "what the test of a loop loads from one place, where the loop does not write, is loaded before it",
     _hoist_tested_loads,
 )
+UNROLLED_LOOPS: Pass[KernelUnit] = Pass(
+    "unrolled loops",
+    "loops that another compiler has unrolled are loops again, tested at their head",
+    _undo_unrolling,
+    optional=True,
+    applies=_has_tight_loops,
+)
 LOW_HALVES: Pass[KernelUnit] = Pass(
     "low halves",
     "numbers of which the low half is extended have 32 bits, if no more of them is used",
@@ -353,6 +380,7 @@ KERNELS = PassList(
     "kernels",
     "kernels of any language; LLVM's pipeline follows, with its vectorizers where threads run by themselves",
     (
+        UNROLLED_LOOPS,
         KNOWN_PARAMETERS,
         CANONICAL,
         SHORT_ROWS,
