@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.analysis.integers.intervals import INVERTED
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.constants import Poison
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I32, I64
+from weft.transform.loops.head_tests import drop_guard
 from weft.transform.loops.unrolled.rounds import Line, Parts, line_steps
 from weft.transform.loops.unrolled.sums import Sum, plus, quotient, scaled
 
 _INTEGER_FLAGS = frozenset(("nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"))
-_COMPARED = {"slt": (0, 0), "sle": (0, 1), "sgt": (1, 0), "sge": (1, 1)}
 
 
 class Counter(Struct, frozen=True):
@@ -144,7 +143,8 @@ class _Rolling:
         pair.before.terminator.loc = loc
         remove_unreachable_blocks(function)
         remove_dead_instructions(function)
-        self._drop_guard(before, count)
+        drop_guard(self.head, before, pair.after, (counter.first, "slt", counter.bound))
+        remove_dead_instructions(function)
 
     def _nexts(self) -> dict[Instruction, Value]:
         """What the φs of the body are in the next round."""
@@ -187,46 +187,6 @@ class _Rolling:
             for source in [b for b in phi.blocks if b in pair.blocks]:
                 phi.remove_incoming(phi.blocks.index(source))
             phi.add_incoming(value, self.head)
-
-    def _drop_guard(self, before: BasicBlock, count: Instruction) -> None:
-        """Drop a test before the loop that only says whether there is a round."""
-        inside, after = self.pair.before, self.pair.after
-        sources = list(inside.predecessors)
-        if len(sources) != 1 or not all(is_speculatable(i) for i in inside.instructions[:-1]):
-            return
-        guard = sources[0].terminator
-        if guard.op != "br" or set(guard.successors) != {inside, after} or not self._is_test(guard, inside):
-            return
-        for phi in after.phis():
-            end = phi.incoming_value(self.head)
-            if isinstance(end, Instruction) and end.block is self.head:
-                end = end.incoming_value(before)
-            if phi.incoming_value(sources[0]) != end:
-                return
-        for phi in after.phis():
-            phi.remove_incoming(phi.blocks.index(sources[0]))
-        guard.erase()
-        Builder(sources[0]).br(inside)
-        remove_dead_instructions(self.function)
-
-    def _is_test(self, guard: Instruction, inside: BasicBlock) -> bool:
-        """Whether a branch goes inside where the counter is below its bound at first, and only then."""
-        test = guard.operands[0]
-        if not isinstance(test, Instruction) or test.op != "icmp":
-            return False
-        predicate = test.predicate if guard.successors[0] is inside else INVERTED[test.predicate]
-        if predicate not in _COMPARED:
-            return False
-        swapped, or_equal = _COMPARED[predicate]
-        low, high = test.operands[::-1] if swapped else test.operands
-        first, bound = self.counter.first, self.counter.bound
-        if not or_equal:
-            return (low, high) == (first, bound)
-        if high == bound and isinstance(low, ConstInt) and isinstance(first, ConstInt):
-            return low.signed - 1 == first.signed
-        if low == first and isinstance(high, ConstInt) and isinstance(bound, ConstInt):
-            return high.signed + 1 == bound.signed
-        return False
 
 
 def wide(value: Value, builder: Builder, op: str) -> Value:
