@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.transform.loops.unrolled.shapes import OneBlockLoop
-from weft.transform.loops.unrolled.sums import Sum, number, plus, quotient
+from weft.transform.loops.unrolled.sums import Sum, number, plus, scaled
 from weft.transform.loops.unrolled.terms import Terms
 
 
@@ -34,8 +34,11 @@ class Rounds(Struct, frozen=True):
 
     def beyond(self, value: Value) -> int | None:
         """By how much a value is more than ``T - 1``, modulo 2³²; None where nobody knows."""
+        return self._more(self.terms.of(value))
+
+    def _more(self, sum: Sum) -> int | None:
         less = self.dividend if self.step.constant == 1 else self.terms.quotient(self.dividend, self.step)
-        return plus(self.terms.of(value), less, -1).constant
+        return plus(sum, less, -1).constant
 
     def _is_dividend(self, value: Value) -> bool:
         return self.terms.of(value).key == self.dividend.key
@@ -83,54 +86,61 @@ class Rounds(Struct, frozen=True):
         # T is not 2³², as b is more than a.
         return beyond in (0, 1) and least == self.factor - 1 + beyond
 
-    def is_rest(self, value: Value) -> bool:
-        """Whether a value is T modulo the factor."""
-        if not isinstance(value, Instruction) or value.op != "and":
+    def is_rest(self, sum: Sum) -> bool:
+        """Whether it is T modulo the factor."""
+        found = masked(self.terms, sum)
+        if found is None or found[1] != self.factor - 1:
             return False
-        of, mask = value.operands
-        beyond = self.beyond(of)
-        if not isinstance(mask, ConstInt) or mask.value != self.factor - 1 or beyond is None:
-            return False
-        return beyond % self.factor == 1
+        beyond = self._more(found[0])
+        return beyond is not None and beyond % self.factor == 1
 
-    def is_whole(self, value: Value, is_small: bool) -> bool:
-        """Whether a value is the largest multiple of the factor up to T; T may be known to be less than 2³¹."""
-        total = total_of(value)
-        if total is None or self.beyond(total) != 1:
+    def is_whole(self, sum: Sum, is_small: bool) -> bool:
+        """Whether it is the largest multiple of the factor up to T; T may be known to be less than 2³¹."""
+        total = total_of(self.terms, sum, self.factor)
+        if total is None or self._more(total) != 1:
             return False
-        assert isinstance(value, Instruction)
-        second, all = value.operands[1], 1 << self.dividend.bits
-        if value.op == "sub":
-            return self.is_rest(second)
-        return isinstance(second, ConstInt) and (
-            second.value == all - self.factor or (is_small and second.value == all // 2 - self.factor)
-        )
-
-    def runs(self, loop: OneBlockLoop, times: Value, each: int) -> bool:
-        """Whether a loop is left as soon as so many rounds are done, of which it does `each` at a time."""
-        found = counting(loop)
+        found = masked(self.terms, sum)
         if found is None:
-            return False
-        phi, step, bound = found
-        if step % each:
-            return False
-        way = plus(self.terms.of(bound), self.terms.of(loop.first(phi)), -1)
-        return quotient(way, self.terms.of(times)) == step // each
-
-    def count_of(self, loop: OneBlockLoop) -> Value | None:
-        """From where, or to where, a loop counts to be left."""
-        found = counting(loop)
-        if found is None:
-            return None
-        phi, _, bound = found
-        return bound if isinstance(loop.first(phi), ConstInt) else loop.first(phi)
+            return self.is_rest(plus(total, sum, -1))
+        half = 1 << (sum.bits - 1)
+        return found[1] == -self.factor or (is_small and found[1] == half - self.factor)
 
 
-def total_of(value: Value) -> Value | None:
-    """Of what a value is a multiple up to it, if it is one at all."""
-    if not isinstance(value, Instruction) or value.op not in ("and", "sub"):
+def masked(terms: Terms, sum: Sum) -> tuple[Sum, int] | None:
+    """What is masked, and by which bits, if a sum is that."""
+    meaning = terms.meaning(sum)
+    if not isinstance(meaning, tuple) or meaning[0] != "and":
         return None
-    return value.operands[0]
+    sums = [Sum(products, bits) for bits, products in meaning[-1]]
+    for of, mask in (sums, sums[::-1]):
+        if mask.constant is not None:
+            return of, mask.constant
+    return None
+
+
+def total_of(terms: Terms, sum: Sum, factor: int) -> Sum | None:
+    """Of what a sum is to be the largest multiple of the factor up to it."""
+    found = masked(terms, sum)
+    if found is not None:
+        return found[0]
+    for product, times in sum.products:
+        rest = Sum(((product, 1),), sum.bits)
+        within = masked(terms, rest)
+        if times == -1 and within is not None and within[1] == factor - 1:
+            return plus(sum, rest)
+    return None
+
+
+def rounds_of(terms: Terms, loop: OneBlockLoop, each: int) -> Sum | None:
+    """How many rounds a loop that counts does, so many of them at a time."""
+    found = counting(loop)
+    if found is None:
+        return None
+    phi, step, bound = found
+    if step not in (each, -each):
+        return None
+    way = plus(terms.of(bound), terms.of(loop.first(phi)), -1)
+    return way if step > 0 else scaled(way, -1)
 
 
 def counting(loop: OneBlockLoop) -> tuple[Instruction, int, Value] | None:

@@ -10,7 +10,7 @@ address it is looked through (`Place`): there the round in which a number wraps 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable
 from typing import Any
 
 from msgspec import Struct, field
@@ -35,7 +35,7 @@ _COMMUTE = frozenset(("fadd", "fmul", "and", "or", "xor", "mul"))
 _CALLS_COMMUTE = tuple(
     f"llvm.{n}." for n in ("fma", "fmuladd", "minnum", "maxnum", "minimumnum", "maximumnum")
 )
-_PURE = frozenset(("mul", "and", "or", "xor", "shl", "lshr", "ashr", "zext", "trunc"))
+_PURE = frozenset(("mul", "and", "or", "xor", "shl", "lshr", "ashr", "zext", "sext"))
 _MOST_PRODUCTS = 16
 
 
@@ -145,7 +145,7 @@ class Terms(Struct):
         return single(self.atoms.of(meaning, used), _bits(value))
 
     def run(
-        self, code: Iterable[Instruction], rounds: range, known_places: Mapping[Hashable, int] | None = None
+        self, code: Iterable[Instruction], rounds: range, known_places: Container[object] | None = None
     ) -> None:
         """Find the terms of code behind that which has been run.
 
@@ -178,7 +178,7 @@ class Terms(Struct):
                 if len(self.known[i].products) > _MOST_PRODUCTS:
                     raise Stuck
 
-    def _place(self, pointer: Value, rounds: range, known: Mapping[Hashable, int] | None) -> Hashable:
+    def _place(self, pointer: Value, rounds: range, known: Container[object] | None) -> Hashable:
         for later in rounds:
             place = self.place_in(self.of(pointer), later)
             if known is None or place.key in known:
@@ -197,12 +197,12 @@ class Terms(Struct):
         product, factor = extended[0]
         if step.products or len(product) != 1:
             raise Stuck
-        inner: Sum = self.atoms.meanings[product[0]][1]
+        op, inner = self.atoms.meanings[product[0]]
         grows = step_of(inner)
         if grows is None:
             raise Stuck
         step = scaled(Sum(grows.products, 64), factor)
-        first = self.extension(at_round(inner, -later))
+        first = self.extension(at_round(inner, -later), op)
         rest = plus(start, single(product[0], 64), -factor)
         return Place(plus(plus(rest, first, factor), step, later), step, factor, rest)
 
@@ -212,6 +212,12 @@ class Terms(Struct):
         if found is None:
             raise Stuck
         return found
+
+    def meaning(self, sum: Sum) -> Any:
+        """What a sum of one atom is; None for others."""
+        if len(sum.products) != 1 or sum.products[0][1] != 1 or len(sum.products[0][0]) != 1:
+            return None
+        return self.atoms.meanings[sum.products[0][0][0]]
 
     def is_outside(self, atom: int, block: BasicBlock) -> bool:
         """Whether an atom is known not to be of what a block computes."""
@@ -225,13 +231,14 @@ class Terms(Struct):
     def _extends(self, atom: int) -> bool:
         """Whether it is what grows from round to round, sign-extended."""
         meaning = self.atoms.meanings[atom] if atom >= 0 else None
-        return isinstance(meaning, tuple) and meaning[0] == "sext" and meaning[1].grows
+        return isinstance(meaning, tuple) and meaning[0] in ("sext", "zext") and meaning[1].grows
 
-    def extension(self, inner: Sum) -> Sum:
-        """A sum of 32 bits, sign-extended."""
-        if inner.exact or inner.constant is not None or inner.key in self.atoms.exact:
+    def extension(self, inner: Sum, op: str = "sext") -> Sum:
+        """A sum of 32 bits in 64 bits."""
+        known, value = inner.exact or inner.key in self.atoms.exact, inner.constant
+        if (value is not None and (op == "sext" or value >= 0)) or (known and op == "sext"):
             return Sum(inner.products, 64, True)
-        return single(self.atoms.of(("sext", Sum(inner.products, inner.bits)), (inner,)), 64)
+        return single(self.atoms.of((op, Sum(inner.products, inner.bits)), (inner,)), 64)
 
     def _sum(self, value: Value) -> Sum | None:
         """Integers and addresses that are sums; None for all else."""
@@ -251,10 +258,11 @@ class Terms(Struct):
             return plus(
                 self.of(operands[0]), self.of(operands[1]), self.function.layout.size(value.source_type)
             )
-        if op == "sext":
+        if op == "sext" and bits == 64 and _bits(operands[0]) == 32:
             return self.extension(self.of(operands[0]))
-        if op == "zext" and "nneg" in value.flags and not self.of(operands[0]).grows:
-            return self.extension(self.of(operands[0]))
+        if op == "zext" and bits == 64 and _bits(operands[0]) == 32:
+            inner = self.of(operands[0])
+            return self.extension(inner, "sext" if "nneg" in value.flags and not inner.grows else "zext")
         if op == "trunc" and bits > 1:
             wide = self.of(operands[0])
             return Sum(scaled(Sum(wide.products, bits), 1).products, bits, signed and wide.exact)

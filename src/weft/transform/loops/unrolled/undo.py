@@ -28,7 +28,7 @@ from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32
 from weft.transform.loops.simplify_loops import simplify_loops
-from weft.transform.loops.unrolled.counts import Rounds, below, counting, rising, total_of
+from weft.transform.loops.unrolled.counts import Rounds, below, counting, rising, rounds_of, total_of
 from weft.transform.loops.unrolled.rolling import Counter, roll
 from weft.transform.loops.unrolled.rounds import Parts
 from weft.transform.loops.unrolled.shapes import OneBlockLoop, pairs
@@ -81,7 +81,7 @@ def _counter(parts: Parts, ranges: Ranges) -> Counter | None:
         rounds = Rounds(
             plain, parts.factor, below(plain, counter.bound, counter.first), plain.of(counter.step)
         )
-        if _are_all(rounds, parts, unrolled, rest, ranges):
+        if _are_all(rounds, parts, counter, unrolled, rest, ranges):
             return counter
     return None
 
@@ -117,15 +117,13 @@ def _from_test(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
 
 def _from_total(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
     """Counters of which the number of rounds is that of which the first loop, which is unrolled, does most."""
-    plain, counted = parts.plain(), counting(unrolled)
-    if counted is None:
+    plain = parts.plain()
+    whole = rounds_of(plain, unrolled, parts.factor)
+    total = total_of(plain, whole, parts.factor) if whole is not None else None
+    if total is None or total.bits != 32:
         return
-    first = unrolled.first(counted[0])
-    total = total_of(counted[2] if isinstance(first, ConstInt) else first)
-    if total is None or total.type != I32:
-        return
-    dividend, step = plus(plain.of(total), number(1, 32), -1), number(1, 32)
-    divided = _meaning(parts, dividend)
+    dividend, step = plus(total, number(1, 32), -1), number(1, 32)
+    divided = plain.meaning(dividend)
     if isinstance(divided, tuple) and divided[0] == "udiv":
         dividend, step = (Sum(key[1], key[0]) for key in divided[1:])
     by = _value(parts, step)
@@ -138,18 +136,11 @@ def _from_total(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
             yield Counter(start, bound, by)
 
 
-def _meaning(parts: Parts, sum: Sum) -> object:
-    """What a sum of one atom is."""
-    if len(sum.products) != 1 or sum.products[0][1] != 1 or len(sum.products[0][0]) != 1:
-        return None
-    return parts.atoms.meanings[sum.products[0][0][0]]
-
-
 def _value(parts: Parts, sum: Sum) -> Value | None:
     """A value of 32 bits that is known to be a sum."""
     if sum.constant is not None:
         return ConstInt(I32, sum.constant)
-    meaning = _meaning(parts, sum)
+    meaning = parts.plain().meaning(sum)
     return meaning if isinstance(meaning, Value) and meaning.type == I32 else None
 
 
@@ -169,27 +160,33 @@ def _goes_up(step: Value, block: BasicBlock, ranges: Ranges) -> bool:
     return known is not None and known.lo >= (1 if isinstance(step, ConstInt) else 0)
 
 
+def _is_small(counter: Counter, block: BasicBlock, ranges: Ranges) -> bool:
+    """Whether there are less than 2³¹ rounds: the counter is not negative at first."""
+    known = ranges.at(counter.first, block)
+    return known is not None and known.lo >= 0
+
+
 def _are_all(
-    rounds: Rounds, parts: Parts, unrolled: OneBlockLoop, rest: OneBlockLoop | None, ranges: Ranges
+    rounds: Rounds,
+    parts: Parts,
+    counter: Counter,
+    unrolled: OneBlockLoop,
+    rest: OneBlockLoop | None,
+    ranges: Ranges,
 ) -> bool:
     """Whether the loops together do all rounds."""
     pair = parts.pair
+    plain = rounds.terms
     if rest is not None:
-        left = rounds.count_of(rest)
-        if left is None or not rounds.is_rest(left) or not rounds.runs(rest, left, 1):
+        left = rounds_of(plain, rest, 1)
+        if left is None or not rounds.is_rest(left):
             return False
     if not parts.unrolled_first:
         return rounds.asks_for_rest(pair.before.terminator, pair.middle) and rounds.asks_for_few(
             pair.middle.terminator, pair.after
         )
-    whole = rounds.count_of(unrolled)
-    total = total_of(whole) if whole is not None else None
-    if whole is None or total is None:
-        return False
-    known = ranges.at(total, pair.before)
-    if not rounds.is_whole(whole, known is not None and known.lo >= 0):
-        return False
-    if not rounds.runs(unrolled, whole, parts.factor):
+    whole = rounds_of(plain, unrolled, parts.factor)
+    if whole is None or not rounds.is_whole(whole, _is_small(counter, pair.before, ranges)):
         return False
     if not rounds.asks_for_few(pair.before.terminator, pair.middle):
         return False
