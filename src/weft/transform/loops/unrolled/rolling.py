@@ -12,8 +12,11 @@ from weft.ir.effects import is_speculatable
 from weft.ir.types import I32, I64
 from weft.transform.loops.head_tests import drop_guard
 from weft.transform.loops.unrolled.rounds import Line, Parts, line_steps
-from weft.transform.loops.unrolled.sums import Sum, plus, quotient, scaled
+from weft.transform.loops.unrolled.sums import Sum, each_round, plus, quotient, scaled
+from weft.transform.loops.unrolled.terms import Terms
 
+_COMPUTED = ("add", "sub", "mul", "shl", "sext", "zext", "or")
+_LONGEST = 8
 _INTEGER_FLAGS = frozenset(("nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"))
 
 
@@ -50,6 +53,9 @@ class _Rolling:
         self.phis = list(pair.middle.phis()) if self.rolled is None else self.rolled.phis
         self.lines = self._lines()
         self.ahead = self._ahead()
+        self.leaves = self._leaves()
+        self.again = self._again()
+        self.copied: dict[Value, Value] = {}
 
     def _lines(self) -> dict[Instruction, Line]:
         """The φs of the body that grow by the same."""
@@ -67,6 +73,45 @@ class _Rolling:
         if self.rolled is self.pair.second:
             blocks.insert(0, self.pair.middle)
         return [i for b in blocks for i in b.non_phis() if not i.is_terminator]
+
+    def _leaves(self) -> list[Value]:
+        """What is the counter at first."""
+        first = self.counter.first
+        if isinstance(first, ConstInt):
+            first = Poison(I32)
+        found = [
+            phi
+            for phi, line in self.parts.lines.items()
+            if line.first is first and phi.block is self.pair.middle
+        ]
+        wide = first.operands[0] if isinstance(first, Instruction) and first.op == "trunc" else first
+        return [*found, first, *([wide] if wide.type == I64 and "nuw" in getattr(first, "flags", ()) else [])]
+
+    def _counted(self, builder: Builder, leaf: Value, count: Instruction) -> Value:
+        return count if leaf.type == I64 else builder.cast("trunc", count, I32, ("nsw",))
+
+    def _again(self) -> dict[Instruction, list[Instruction]]:
+        """Addresses that are no multiples of the counter, and what computes them of it in each round.
+
+        So it is seen how they depend on the thread.
+        """
+        parts, plain, counter = self.parts, self.parts.plain(), self.counter
+        found: dict[Instruction, list[Instruction]] = {}
+        sums: dict[Value, Sum] = {}
+        known: dict[Value, Sum] = {}
+        for leaf in self.leaves:
+            bits = 64 if leaf.type == I64 else 32
+            step = each_round(Sum(plain.of(counter.step).products, bits))
+            known[leaf] = plus(Sum(plain.of(counter.first).products, bits), step)
+        for phi, line in self.lines.items():
+            code = _code_of(line.first, set(self.leaves))
+            if self._of_counter(phi, line) is not None or phi.type != I64 or not code:
+                continue
+            made = Terms(self.function, parts.atoms, dict(known)).of(line.first)
+            before = parts.line_of(phi)
+            if before is not None and plain.place_in(made, 0).key == plain.place_in(before, 0).key:
+                found[phi], sums[phi] = code, made
+        return found if found and parts.is_same_with(sums) else {}
 
     def is_possible(self) -> bool:
         """Whether all that is used behind the loops can be had from the new one."""
@@ -111,7 +156,8 @@ class _Rolling:
         first, bound = wide(counter.first, ahead, "sext"), wide(counter.bound, ahead, "sext")
         step = wide(counter.step, ahead, "zext")
         count = test.phi(I64, "count")
-        here: dict[Value, Value] = {i: starts[i] for i in self.ahead}
+        self.copied = {i: starts[i] for i in self.ahead}
+        here: dict[Value, Value] = dict(self.copied)
         kept: list[tuple[Instruction, Instruction]] = []
         for phi in self.phis:
             line = self.lines.get(phi)
@@ -166,6 +212,11 @@ class _Rolling:
         return None if more is None else (times, more)
 
     def _on_line(self, builder: Builder, phi: Instruction, line: Line, count: Instruction) -> Value | None:
+        if phi in self.again:
+            values = self.copied | {leaf: self._counted(builder, leaf, count) for leaf in self.leaves}
+            for i in self.again[phi]:
+                values[i] = _copy(i, builder, values)
+            return values[line.first]
         found = self._of_counter(phi, line)
         if found is None:
             return None
@@ -187,6 +238,27 @@ class _Rolling:
             for source in [b for b in phi.blocks if b in pair.blocks]:
                 phi.remove_incoming(phi.blocks.index(source))
             phi.add_incoming(value, self.head)
+
+
+def _code_of(value: Value, leaves: set[Value]) -> list[Instruction]:
+    """What computes a value of leaves, in order; empty if that is not all of it."""
+    found: list[Instruction] = []
+    uses_leaf = False
+
+    def visit(at: Value) -> bool:
+        nonlocal uses_leaf
+        if at in leaves:
+            uses_leaf = True
+            return True
+        if not isinstance(at, Instruction) or at in found or at.op not in _COMPUTED or len(found) > _LONGEST:
+            return True
+        if not all(map(visit, at.operands)):
+            return False
+        if any(o in leaves or o in found for o in at.operands):
+            found.append(at)
+        return True
+
+    return found if visit(value) and uses_leaf and len(found) <= _LONGEST else []
 
 
 def wide(value: Value, builder: Builder, op: str) -> Value:

@@ -195,6 +195,18 @@ class Parts(Struct):
             return False
         return pair.second is not None or self._chain_agrees(states, after, keys)
 
+    def is_same_with(self, lines: dict[Value, Sum]) -> bool:
+        """Whether a round does the same with other sums for some of its lines."""
+        found: list[tuple[object, ...]] = []
+        for given in ({}, lines):
+            body = self.terms(self.rolled, self.no_states())
+            body.known |= given
+            body.run(self.code(), range(1))
+            if not all(map(self._is_defined, body.places)):
+                return False
+            found.append((body.memory, *(body.of(value).key for value in self.next_states())))
+        return found[0] == found[1]
+
     def _is_after(self, ends: dict[int, Sum], memory: object, after: tuple[Sequence[Sum], object]) -> bool:
         return memory == after[1] and all(ends[k].key == s.key for k, s in enumerate(after[0]))
 
