@@ -27,6 +27,7 @@ from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable
+from weft.transform.loops.shared_rounds import share_rounds
 from weft.transform.loops.simplify_loops import simplify_loops
 
 _HOLDS = {
@@ -176,6 +177,7 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
     latch.terminator.erase()
     Builder(latch).br(head)
     latch.terminator.loc = loc
+    share_rounds(head, before, latch, loop.counter)
     drop_guard(head, before, loop.exit, (loop.counter.incoming_value(before), loop.predicate, loop.bound))
     return head
 
