@@ -345,7 +345,13 @@ def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
     if (opposite := negated(condition)) is not None:
         return _OPPOSITE.get(_guard_of(opposite, divergence))
     if (parts := joined(condition)) is not None:
-        return _guard_of_both(parts, divergence)
+        guard = _guard_of_both(parts, divergence)
+        # Of both at once bounds alone are looked for: where single threads pass, a copy of all around is worth more.
+        return (
+            None
+            if parts.strict and any(c.predicate in ("eq", "ne") for c in _comparisons(condition))
+            else guard
+        )
     if condition.op != "icmp":
         return None
     a, b = condition.operands
