@@ -52,11 +52,17 @@ CASES: dict[str, tuple[Arguments, tuple[int, int], int]] = {
 }
 
 
-def _results(text: str, name: str, n: int, **options: Any) -> list[Any]:
+def _module(text: str, name: str, **options: Any) -> Callable[[int], list[Any]]:
+    """What runs a kernel, and gives the arrays behind it."""
     make, (grid, block), _ = CASES[name]
-    arguments = make(n)
-    getattr(ptx.Module(text, **options), name)[grid, block](*arguments)
-    return [a for a in arguments if isinstance(a, np.ndarray)]
+    kernel = getattr(ptx.Module(text, **options), name)
+
+    def run(n: int) -> list[Any]:
+        arguments = make(n)
+        kernel[grid, block](*arguments)
+        return [a for a in arguments if isinstance(a, np.ndarray)]
+
+    return run
 
 
 def _agree(ours: list[Any], theirs: list[Any]) -> bool:
@@ -77,10 +83,10 @@ def test_loops_are_found(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("width", [None, 1, 8])
 def test_results_are_those_of_the_text(name: str, width: int | None) -> None:
+    compiled, checked = _module(TEXT, name, width=width), _module(TEXT, name, debug=True)
     for n in (-3, 0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 33, 70, 99):
-        if n > {"products": 90, "search": 16}.get(name, 99):
-            continue
-        assert _agree(_results(TEXT, name, n, width=width), _results(TEXT, name, n, debug=True)), n
+        if n <= {"products": 90, "search": 16}.get(name, 99):
+            assert _agree(compiled(n), checked(n)), n
 
 
 def _mutated(draw: random.Random, name: str) -> str:
@@ -100,7 +106,7 @@ def _mutated(draw: random.Random, name: str) -> str:
 
 
 def _other_number(draw: random.Random, line: str) -> str:
-    if re.search(r"add.s32 \t(%r\d+), \1,", line):
+    if re.search(r"add|setp.(eq|ne)", line):
         # Loops would end behind 2³² rounds.
         return line
     numbers = list(re.finditer(r"(?<=[ +])-?\d+(?=[;,\]])", line))
@@ -112,12 +118,13 @@ def _other_number(draw: random.Random, line: str) -> str:
 
 
 def _other_predicate(draw: random.Random, line: str) -> str:
-    return re.sub(r"setp\.(?!ne)\w\w", f"setp.{draw.choice(('eq', 'ne', 'lt', 'le', 'gt', 'ge'))}", line)
+    """Another comparison of floats: loops go on by those of integers."""
+    return re.sub(r"setp\.\w\w(?=\.f)", f"setp.{draw.choice(('eq', 'ne', 'lt', 'le', 'gt', 'ge'))}", line)
 
 
 def _other_register(draw: random.Random, line: str) -> str:
-    """Two registers of a kind that are read change places."""
-    found = list(re.finditer(r"%(r|rd|f|fd)(\d+)\b", line))[1:]
+    """Two registers of a kind that are read change places; the counts of loops do not."""
+    found = list(re.finditer(r"%(rd|f|fd)(\d+)\b", line))[1:]
     if len(found) < 2:
         return line
     a, b = draw.sample(found, 2)
@@ -129,17 +136,14 @@ def _other_register(draw: random.Random, line: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_texts_that_are_almost_those_of_loops(name: str) -> None:
     """A loop whose parts differ anywhere is left, or turned to what does the same."""
-    compare_mutated(name, 0, 12)
-
-
-def compare_mutated(name: str, seed: int, count: int) -> None:
-    draw = random.Random(f"{name} {seed}")
-    for _ in range(count):
+    draw = random.Random(name)
+    for _ in range(4):
         text = _mutated(draw, name)
+        compiled, checked = _module(text, name), _module(text, name, debug=True)
         for n in (1, 6, 11):
             try:
-                expected = _results(text, name, n, debug=True)
+                expected = checked(n)
             except WeftError:
                 # Undefined, as it reads or writes what is not there.
                 continue
-            assert _agree(_results(text, name, n), expected), text
+            assert _agree(compiled(n), expected), text
