@@ -71,7 +71,8 @@ def _place(
 ) -> tuple[Value, Value, int] | None:
     """What is extended in a place, by what it grows, and the factor behind that."""
     found = _extended(phi.incoming_value(before))
-    if found is None or not _only_accesses(phi, phi.incoming_value(latch), found[1]):
+    following = phi.incoming_value(latch)
+    if found is None or list(following.users) != [phi] or not _only_accesses(phi, following, found[1]):
         return None
     number, factor = found
     if isinstance(step, ConstInt):
