@@ -52,6 +52,7 @@ OPTIONAL_PASSES = {
             "short rows",
             "signed counters",
             "signed indices",
+            "turned loops",
             "uniform exits",
             "updated arrays",
             "wide addresses",

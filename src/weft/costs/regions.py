@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
-from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends, joined, negated
+from weft.analysis.divergence.end_decisions import Joined, end_decision, is_decided_at_ends, joined, negated
 from weft.analysis.divergence.result import Form
 from weft.analysis.divergence.row_divisions import is_row_division
 from weft.analysis.memory.byte_tables import byte_table
@@ -31,7 +31,7 @@ from weft.costs.instructions import (
     runs_cost,
     table_cost,
 )
-from weft.ir import FALSE, TRUE, Argument, BasicBlock, Instruction, Value
+from weft.ir import Argument, BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
@@ -329,14 +329,29 @@ class _Guard(Enum):
     """At most one thread of a row is where the condition holds."""
 
 
+_OPPOSITE: dict[_Guard | None, _Guard] = {
+    _Guard.LANE: _Guard.LANE,
+    _Guard.TRUE_INSIDE: _Guard.FALSE_INSIDE,
+    _Guard.FALSE_INSIDE: _Guard.TRUE_INSIDE,
+}
+
+
 def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
     """What kind of guard a divergent condition is, if any."""
     if isinstance(condition, Argument):
         return _Guard.LANE
     if not isinstance(condition, Instruction):
         return None
-    if condition.op == "select" and (condition.operands[1] == TRUE or condition.operands[2] == FALSE):
-        return _guard_of_both(condition, divergence)
+    if (opposite := negated(condition)) is not None:
+        return _OPPOSITE.get(_guard_of(opposite, divergence))
+    if (parts := joined(condition)) is not None:
+        guard = _guard_of_both(parts, divergence)
+        # Of both at once bounds alone are looked for: where single threads pass, a copy of all around is worth more.
+        return (
+            None
+            if parts.strict and any(c.predicate in ("eq", "ne") for c in _comparisons(condition))
+            else guard
+        )
     if condition.op != "icmp":
         return None
     a, b = condition.operands
@@ -361,11 +376,10 @@ def _comparisons(condition: Value) -> list[Instruction]:
     return [condition] if isinstance(condition, Instruction) and condition.op == "icmp" else []
 
 
-def _guard_of_both(condition: Instruction, divergence: Divergence) -> _Guard | None:
+def _guard_of_both(condition: Joined, divergence: Divergence) -> _Guard | None:
     """What kind of guard two conditions are together, one of which may be uniform: ``a and b``, or ``a or b``."""
-    is_either = condition.operands[1] == TRUE
-    second = condition.operands[2 if is_either else 1]
-    both = (condition.operands[0], second)
+    is_either = not condition.both
+    both = (condition.first, condition.second)
     parts = {_guard_of(v, divergence) for v in both if not divergence.is_uniform(v)}
     bounds = {_Guard.TRUE_INSIDE, _Guard.FALSE_INSIDE}
     if is_either and len(parts) > 1:

@@ -135,6 +135,11 @@ LEFT_OUT = (
         ("tested loads",),
     ),
     LeftOut(
+        "loops that are parallel are found in both forms; in whole functions lanes run loops as they are",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("turned loops",),
+    ),
+    LeftOut(
         "only instructions of PTX flush numbers",
         (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("flushing mode",),

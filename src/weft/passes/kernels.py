@@ -16,6 +16,8 @@ from weft.codegen.obstacles import clear_obstacles
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.stack import lanes_with_room, require_room
 from weft.diag.remarks import RemarkKind
+from weft.graph.loops import loop_forest
+from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import ARRIVE, asks_for_lanes
 from weft.ir.locations import span_of
 from weft.passes.declared import Meaning, Pass, PassList
@@ -72,7 +74,9 @@ from weft.transform.groups.known_block import know_block
 from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
 from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.loops.head_tests import test_at_head
 from weft.transform.loops.tested_loads import hoist_tested_loads
+from weft.transform.loops.unrolled.undo import undo_unrolling
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
 from weft.transform.numbers.signed_indices import sign_indices
@@ -120,6 +124,27 @@ def _leave_flushing(unit: KernelUnit) -> bool:
 
 def _check_barriers(unit: KernelUnit) -> None:
     unit.together = check_barriers(unit.function, unit.remarks)
+
+
+def _has_turned_loops(unit: KernelUnit) -> bool:
+    """Whether there are loops that are tested at their end: those of sources are at their head."""
+    view = cfg_of(unit.function)
+    latches = (view.blocks[b] for loop in loop_forest(view.cfg).loops for b in loop.latches)
+    return any(len(latch.successors) > 1 for latch in latches)
+
+
+def _turn_loops(unit: KernelUnit) -> bool:
+    # Before numbers become known, as they would settle some of the tests that are looked for.
+    unit.runner.watched_by().run((CANONICAL,), unit)
+    headers = undo_unrolling(unit.function)
+    for header in headers:
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "this loop was unrolled, with what is left of its rounds in code of their own: it is one loop again",
+            span_of(header.terminator),
+            pass_name=TURNED_LOOPS.name,
+        )
+    return bool(headers) | bool(test_at_head(unit.function))
 
 
 def _run_rounds_together(unit: KernelUnit) -> bool:
@@ -243,6 +268,13 @@ TESTED_LOADS: Pass[KernelUnit] = Pass(
     "what the test of a loop loads from one place, where the loop does not write, is loaded before it",
     _hoist_tested_loads,
 )
+TURNED_LOOPS: Pass[KernelUnit] = Pass(
+    "turned loops",
+    "loops that another compiler has unrolled are loops again; where a round is known to come, the test is at the head",
+    _turn_loops,
+    optional=True,
+    applies=_has_turned_loops,
+)
 LOW_HALVES: Pass[KernelUnit] = Pass(
     "low halves",
     "numbers of which the low half is extended have 32 bits, if no more of them is used",
@@ -354,6 +386,7 @@ KERNELS = PassList(
     "kernels",
     "kernels of any language; LLVM's pipeline follows, with its vectorizers where threads run by themselves",
     (
+        TURNED_LOOPS,
         KNOWN_PARAMETERS,
         CANONICAL,
         SHORT_ROWS,

@@ -1,0 +1,269 @@
+"""Loops that are tested at their end, and known to have a round, are tested at their head.
+
+    if 0 < n goto header                     goto head
+    header: i = φ(0, i + 1); ...             head:   i = φ(0, i + 1); if i < n goto body, else exit
+    latch:  if i + 1 < n goto header         body:   ...
+            else exit                        latch:  goto head
+
+Compilers turn ``for (i = 0; i < n; i++)`` into the first form ("loop inversion"); passes know the second one, which is
+that of the source. The test before the loop goes if it asks the same, and leads to the same.
+
+Precondition: canonical P-LLVM without predicates, shadows and guards. Postcondition: no loop is tested at its end by a
+comparison of a number that it counts with what it does not change, if that is known to hold before the first round.
+Preserves the program under FR: the test stands behind the same round as before.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from msgspec import Struct
+
+from weft.analysis.integers.intervals import INVERTED, SWAPPED
+from weft.analysis.integers.ranges import Ranges
+from weft.graph.block_index import block_index
+from weft.graph.loops import Loop, loop_forest
+from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_edit import remove_dead_instructions
+from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.effects import is_speculatable
+from weft.transform.loops.shared_rounds import share_rounds
+from weft.transform.loops.simplify_loops import simplify_loops
+
+_HOLDS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+_IMPLIED = {
+    "slt": ("slt", "sle", "ne"),
+    "sgt": ("sgt", "sge", "ne"),
+    "sle": ("sle",),
+    "sge": ("sge",),
+    "ne": ("ne",),
+}
+
+
+class LastTest(Struct, frozen=True):
+    """A loop of this form.
+
+    Parameters
+    ----------
+    before, header, latch, exit
+        The blocks around its edges; the latch goes on or leaves.
+    blocks
+        The loop.
+    counter, bound, predicate
+        It goes on while ``counter predicate bound``.
+    """
+
+    before: BasicBlock
+    header: BasicBlock
+    latch: BasicBlock
+    exit: BasicBlock
+    blocks: frozenset[BasicBlock]
+    counter: Instruction
+    bound: Value
+    predicate: str
+
+
+def test_at_head(function: Function) -> list[BasicBlock]:
+    """Bring the loops of a function into that form; the heads of those that were not."""
+    found: list[BasicBlock] = []
+    while (head := _turn_one(function)) is not None:
+        found.append(head)
+    if found:
+        simplify_loops(function)
+        remove_dead_instructions(function)
+    return found
+
+
+def _turn_one(function: Function) -> BasicBlock | None:
+    view = cfg_of(function)
+    loops = [found for loop in loop_forest(view.cfg).loops if (found := _last_test(view, loop)) is not None]
+    if not loops:
+        return None
+    ranges = Ranges(function, view, block_index(view.cfg))
+    for loop in loops:
+        if _has_round(loop, ranges):
+            return _turn(function, loop)
+    return None
+
+
+def _last_test(view: CFGView, loop: Loop) -> LastTest | None:
+    blocks = frozenset(view.blocks[b] for b in loop.blocks)
+    header = view.blocks[loop.header]
+    before = [b for b in header.predecessors if b not in blocks]
+    if loop.is_irreducible or len(loop.latches) != 1 or len(before) != 1 or len(before[0].successors) != 1:
+        return None
+    latch = view.blocks[loop.latches[0]]
+    branch = latch.terminator
+    if branch.op != "br" or len(branch.successors) != 2 or {*branch.successors} <= blocks:
+        return None
+    (exit,) = (b for b in branch.successors if b is not header)
+    test = branch.operands[0]
+    if not isinstance(test, Instruction) or test.op != "icmp":
+        return None
+    predicate = test.predicate if branch.successors[0] is header else INVERTED[test.predicate]
+    for following, bound, says in (
+        (*test.operands, predicate),
+        (*test.operands[::-1], SWAPPED[predicate]),
+    ):
+        if says in _HOLDS and not (isinstance(bound, Instruction) and bound.block in blocks):
+            for phi in header.phis():
+                if phi.incoming_value(latch) is following:
+                    found = LastTest(before[0], header, latch, exit, blocks, phi, bound, says)
+                    return found if _hands_on_phis(found) else None
+    return None
+
+
+def _hands_on_phis(loop: LastTest) -> bool:
+    """Whether all that is used behind the test is what φs of the header become, or comes from before the loop."""
+    nexts = {phi.incoming_value(loop.latch) for phi in loop.header.phis()}
+    return all(
+        value in nexts or not isinstance(value, Instruction) or value.block not in loop.blocks
+        for phi in loop.exit.phis()
+        for value in (phi.incoming_value(loop.latch),)
+    ) and not any(
+        user.block not in loop.blocks and not user.is_phi
+        for block in loop.blocks
+        for i in block.instructions
+        for user in i.instruction_users()
+    )
+
+
+def _has_round(loop: LastTest, ranges: Ranges) -> bool:
+    """Whether the test is known to hold for what the counter is at first."""
+    first = loop.counter.incoming_value(loop.before)
+    if isinstance(first, ConstInt) and isinstance(loop.bound, ConstInt):
+        return _HOLDS[loop.predicate](first.signed, loop.bound.signed)
+    for value, other, turned in ((first, loop.bound, False), (loop.bound, first, True)):
+        for known in ranges.bounds_of(value, loop.before):
+            says = SWAPPED[known.predicate] if turned else known.predicate
+            if known.other is other and loop.predicate in _IMPLIED.get(says, ()):
+                return True
+    low, high = ranges.at(first, loop.before), ranges.at(loop.bound, loop.before)
+    if low is None or high is None:
+        return False
+    ends = {
+        "slt": low.hi < high.lo,
+        "sle": low.hi <= high.lo,
+        "sgt": low.lo > high.hi,
+        "sge": low.lo >= high.hi,
+    }
+    return ends["slt"] or ends["sgt"] if loop.predicate == "ne" else ends.get(loop.predicate, False)
+
+
+def _turn(function: Function, loop: LastTest) -> BasicBlock:
+    header, latch, before = loop.header, loop.latch, loop.before
+    head = function.add_block(f"{header.name}.head", before)
+    for phi in list(header.phis()):
+        phi.detach()
+        head.append(phi)
+    builder = Builder(head)
+    builder.loc = latch.terminator.loc
+    builder.cond_br(builder.icmp(loop.predicate, loop.counter, loop.bound), header, loop.exit)
+    nexts = {phi.incoming_value(latch): phi for phi in head.phis()}
+    for phi in list(loop.exit.phis()):
+        at = phi.blocks.index(latch)
+        value = phi.operands[at]
+        phi.remove_incoming(at)
+        phi.add_incoming(nexts.get(value, value), head)
+    before.terminator.replace_operand(header, head)
+    loc = latch.terminator.loc
+    latch.terminator.erase()
+    Builder(latch).br(head)
+    latch.terminator.loc = loc
+    share_rounds(head, before, latch, loop.counter)
+    drop_guard(head, before, loop.exit, (loop.counter.incoming_value(before), loop.predicate, loop.bound))
+    return head
+
+
+def drop_guard(
+    head: BasicBlock, before: BasicBlock, exit: BasicBlock, asked: tuple[Value, str, Value]
+) -> None:
+    """Drop the test before a loop that says what its head asks first, and leads to where that does.
+
+    Parameters
+    ----------
+    head, before, exit
+        Where the loop begins, from where it is entered, and where the head leads if there is no round.
+    asked
+        What the head asks before the first round, the predicate between the numbers.
+    """
+    inside, after = before, exit
+    while len(inside.predecessors) == 1 and len(inside.predecessors[0].successors) == 1:
+        inside = inside.predecessors[0]
+    if len(inside.predecessors) != 1:
+        return
+    guard = inside.predecessors[0].terminator
+    way = _empty_way(after)
+    others = [b for b in guard.successors if b is not inside]
+    if guard.op != "br" or len(others) != 1 or others[0] not in way:
+        return
+    if not _asks(guard, inside, asked) or not _all_speculatable(inside, before):
+        return
+    join, source = others[0], guard.block
+    assert source is not None
+    last = way[way.index(join) - 1] if join is not after else head
+    for phi in join.phis():
+        end = phi.incoming_value(last)
+        while isinstance(end, Instruction) and end.is_phi and end.block in way:
+            end = end.incoming_value(way[way.index(end.block) - 1] if end.block is not after else head)
+        if isinstance(end, Instruction) and end.is_phi and end.block is head:
+            end = end.incoming_value(before)
+        if phi.incoming_value(source) != end:
+            return
+    loc = guard.loc
+    for phi in join.phis():
+        phi.remove_incoming(phi.blocks.index(source))
+    guard.erase()
+    Builder(source).br(inside)
+    source.terminator.loc = loc
+
+
+def _empty_way(block: BasicBlock) -> list[BasicBlock]:
+    """A block, and those behind it as long as nothing is done before them."""
+    way = [block]
+    while all(i.is_phi or i.is_terminator for i in block.instructions) and len(block.successors) == 1:
+        block = block.successors[0]
+        if block in way:
+            break
+        way.append(block)
+    return way
+
+
+def _all_speculatable(inside: BasicBlock, before: BasicBlock) -> bool:
+    while True:
+        if not all(is_speculatable(i) for i in inside.instructions if not i.is_terminator):
+            return False
+        if inside is before:
+            return True
+        inside = inside.successors[0]
+
+
+def _asks(guard: Instruction, inside: BasicBlock, asked: tuple[Value, str, Value]) -> bool:
+    """Whether a branch goes inside where that holds, and only then."""
+    test = guard.operands[0]
+    if not isinstance(test, Instruction) or test.op != "icmp":
+        return False
+    says = test.predicate if guard.successors[0] is inside else INVERTED[test.predicate]
+    low, high = test.operands
+    return any(
+        _strict(a, p, b) == _strict(*asked) for a, p, b in ((low, says, high), (high, SWAPPED[says], low))
+    )
+
+
+def _strict(low: Value, predicate: str, high: Value) -> tuple[Value, str, Value]:
+    """A comparison, of numbers with a constant without equality."""
+    more = {"sle": ("slt", 1), "sge": ("sgt", -1)}.get(predicate)
+    if more is None:
+        return low, predicate, high
+    if isinstance(high, ConstInt):
+        return low, more[0], ConstInt(high.type, high.value + more[1])  # type: ignore[arg-type]
+    if isinstance(low, ConstInt):
+        return ConstInt(low.type, low.value - more[1]), more[0], high  # type: ignore[arg-type]
+    return low, predicate, high
