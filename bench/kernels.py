@@ -49,8 +49,9 @@ def all_kernels(every: int = 1) -> Iterator[CompiledSource]:
 
 
 def workgroup_kernels(every: int = 1) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """Yield the kernels of the work-group examples, or of one in so many, with argument types, by running them on
-    little.
+    """Yield the kernels of the work-group examples, or of one in so many, with argument types.
+
+    They are run for that, on little.
     """
     launched: dict[tuple[Callable[..., Any], tuple[Any, ...]], str] = {}
     launch = Kernel.launch
