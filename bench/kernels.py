@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,21 +35,24 @@ class CompiledSource:
     result: FrontendResult
 
 
-def all_kernels() -> Iterator[CompiledSource]:
-    """Yield every kernel with the types that it is launched with."""
-    for name, make in WORKLOADS.items():
+def all_kernels(every: int = 1) -> Iterator[CompiledSource]:
+    """Yield every kernel with the types that it is launched with, or of so many of each kind one."""
+    for name, make in islice(WORKLOADS.items(), 0, None, every):
         workload = make()
         types = tuple(typeof(a) for a in (*workload.inputs, workload.output()))
         yield CompiledSource(f"examples.{name}", compile_python(workload.kernel, types))
-    for name, function, types in workgroup_kernels():
+    for name, function, types in workgroup_kernels(every):
         yield CompiledSource(f"examples.workgroups.{name}", compile_python(function, types))
-    for name, case in every_case().items():
+    for name, case in islice(every_case().items(), 0, None, every):
         types = tuple(typeof(a) for a in case.args())
         yield CompiledSource(f"conformance.{name}", compile_python(case.kernel, types))
 
 
-def workgroup_kernels() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """Yield the kernels of the work-group examples, with argument types, by running them on little."""
+def workgroup_kernels(every: int = 1) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """Yield the kernels of the work-group examples, or of one in so many, with argument types.
+
+    They are run for that, on little.
+    """
     launched: dict[tuple[Callable[..., Any], tuple[Any, ...]], str] = {}
     launch = Kernel.launch
 
@@ -66,7 +70,7 @@ def workgroup_kernels() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ..
         mock.patch.dict(os.environ, WEFT_CHECK="0"),
         contextlib.redirect_stdout(io.StringIO()),
     ):
-        for name in NAMES:
+        for name in NAMES[::every]:
             importlib.import_module(f"examples.workgroups.{name}").main(SMALL_SIZES.get(name, 64))
     for (function, types), name in launched.items():
         yield name, function, types

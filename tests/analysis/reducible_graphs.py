@@ -9,22 +9,31 @@ from analysis.control_divergence_oracle import Succs, natural_loops, reach
 Graph = tuple[Succs, dict[int, set[int]]]
 
 
-def all_reducible(size: int) -> Iterator[Graph]:
-    """Every reducible graph of `size` live blocks with at most two successors each.
+def all_reducible(size: int, share: int = 1) -> Iterator[Graph]:
+    """Every reducible graph of `size` live blocks with at most two successors each, or those of one graph in `share`.
 
     Of graphs that differ in the order of successors or in the numbers of blocks, some are left out: blocks
     are numbered in breadth-first order, the lower of two successors first.
     """
+    for succs in itertools.islice(_all_graphs(size, (), 1), 0, None, share):
+        loops = natural_loops(succs)
+        if loops is not None:
+            yield succs, loops
+
+
+def _all_graphs(size: int, begun: Succs, live: int) -> Iterator[Succs]:
+    """The graphs whose first blocks have these successors, which make so many blocks live."""
+    if len(begun) == size:
+        yield begun
+        return
     blocks = range(size)
-    choices = [(), *itertools.combinations(blocks, 1), *itertools.combinations(blocks, 2)]
-    for succs in itertools.product(choices, repeat=size):
-        found = [0]
-        for block in found:
-            found.extend(target for target in succs[block] if target not in found)
-        if found == list(blocks):
-            loops = natural_loops(succs)
-            if loops is not None:
-                yield succs, loops
+    for successors in [(), *itertools.combinations(blocks, 1), *itertools.combinations(blocks, 2)]:
+        found = live
+        for target in successors:
+            found += target == found
+        # Each number is that of a block that has been found, and there is a next block to go on from.
+        if max(successors, default=0) < found and found > min(len(begun) + 1, size - 1):
+            yield from _all_graphs(size, (*begun, successors), found)
 
 
 def random_reducible(rng: random.Random, size: int) -> Graph:
@@ -53,10 +62,10 @@ def random_reducible(rng: random.Random, size: int) -> Graph:
 
 
 def small_reducible(share: int) -> Iterator[Graph]:
-    """Every reducible graph of up to four blocks, and of those of five one in `share`."""
+    """Every reducible graph of up to four blocks, and those of one in `share` graphs of five."""
     for size in range(1, 5):
         yield from all_reducible(size)
-    yield from itertools.islice(all_reducible(5), 0, None, share)
+    yield from all_reducible(5, share)
 
 
 def many_reducible(seed: int, count: int) -> Iterator[Graph]:

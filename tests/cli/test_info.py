@@ -70,3 +70,17 @@ def test_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m weft info | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_only_the_module_of_the_subcommand_is_imported() -> None:
+    code = "import sys; from weft import cli; cli.main(['info']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = {name for name in done.stdout.split() if name.startswith("weft.cli.")}
+    assert imported == {"weft.cli.info"}
+
+
+def test_subcommands_have_the_names_of_their_modules(capsys) -> None:
+    for command in cli.COMMANDS:
+        with pytest.raises(SystemExit) as caught:
+            cli.main([command, "--help"])
+        assert caught.value.code == 0 and f"usage: weft {command}" in capsys.readouterr().out

@@ -241,27 +241,29 @@ SPARSE = np.where(RANDOM.random((4, 6)) < 0.5, 0, RANDOM.random((4, 6)))
 BLOCK = RANDOM.integers(0, 2, (2, 3, 4))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", VECTORS)
-def test_what_is_found_in_vectors(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("call", "others"),
+    [
+        ("np.flatnonzero(a), np.argwhere(a), np.nonzero(a)[0], np.flatnonzero(a > 1), a.nonzero()[0]", ()),
+        ("np.isclose(a, b), np.isclose(a, a, equal_nan=True), np.allclose(a, a[::-1], atol=b)", (0.5,)),
+        ("np.allclose(a, a), np.array_equal(a, a), np.array_equal(a, a[::-1]), np.vdot(a, a)", ()),
+        ("np.append(a, b), np.append(a, a), np.append(a, [1, 2.5]), np.tile(a, 3), np.tile(a, (2, 0))", (3,)),
+        ("np.atleast_1d(a), np.atleast_2d(a), np.expand_dims(a, 0), np.expand_dims(a, axis=-1)", ()),
+        ("a.argsort(kind='mergesort')[:0], a.clip(0, 2), a.cumprod(), a.repeat(2), a.round()", ()),
+        ("np.kron(a, a[:3]), np.roll(a, b, 0), np.tile(a, b)", (2,)),
+    ],
+)
+def test_what_is_found_in_vectors(call: str, others: tuple[float, ...], kind: str) -> None:
+    assert_as_numpy(call, VECTORS[kind], *others)
+
+
+@pytest.mark.parametrize("kind", sorted(VECTORS.keys() - {"empty"}))
+def test_averages(kind: str) -> None:
     v = VECTORS[kind]
-    assert_as_numpy(
-        "np.flatnonzero(a), np.argwhere(a), np.nonzero(a)[0], np.flatnonzero(a > 1), a.nonzero()[0]", v
-    )
-    assert_as_numpy(
-        "np.isclose(a, b), np.isclose(a, a, equal_nan=True), np.allclose(a, a[::-1], atol=b)", v, 0.5
-    )
-    assert_as_numpy("np.allclose(a, a), np.array_equal(a, a), np.array_equal(a, a[::-1]), np.vdot(a, a)", v)
-    assert_as_numpy(
-        "np.append(a, b), np.append(a, a), np.append(a, [1, 2.5]), np.tile(a, 3), np.tile(a, (2, 0))", v, 3
-    )
-    assert_as_numpy("np.atleast_1d(a), np.atleast_2d(a), np.expand_dims(a, 0), np.expand_dims(a, axis=-1)", v)
-    assert_as_numpy("a.argsort(kind='mergesort')[:0], a.clip(0, 2), a.cumprod(), a.repeat(2), a.round()", v)
-    assert_as_numpy("np.kron(a, a[:3]), np.roll(a, b, 0), np.tile(a, b)", v, 2)
-    if v.size:
-        with np.errstate(invalid="ignore"):
-            assert_as_numpy(
-                "np.average(a), np.average(a, weights=b), np.ptp(a)", v, np.arange(1.0, v.size + 1)
-            )
+    with np.errstate(invalid="ignore"):
+        assert_as_numpy("np.average(a), np.average(a, weights=b), np.ptp(a)", v, np.arange(1.0, v.size + 1))
 
 
 def test_what_is_found_in_arrays_of_more_dimensions() -> None:
@@ -334,6 +336,7 @@ def stores_tuples(a):
     return a
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("change", [negates_where_positive, moves, misses, stores_tuples])
 @pytest.mark.parametrize("kind", ["float64", "float32", "backwards"])
 def test_what_arrays_select_is_assigned_arrays_and_tuples(change: Callable[..., Any], kind: str) -> None:

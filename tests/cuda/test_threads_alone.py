@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from pairs import pairs
 from weft import cuda
 from weft.machine.host import chosen
 
@@ -48,9 +49,10 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return columns, x, np.array([x[columns[a:b]].sum() for a, b in itertools.pairwise(STARTS)])
 
 
-@pytest.mark.parametrize("grid", [1, 2, 7, (2, 3)])
-@pytest.mark.parametrize("block", [1, 4, 32, (4, 3), (2, 2, 2)])
-@pytest.mark.parametrize("first", [None, -1, 0, 2, 9])
+@pytest.mark.parametrize(
+    ("grid", "block", "first"),
+    pairs([1, 2, 7, (2, 3)], [1, 4, 32, (4, 3), (2, 2, 2)], [None, -1, 0, 2, 9]),
+)
 def test_the_threads_of_any_grid_run_that_pass_the_guards(
     grid: int | tuple[int, ...], block: int | tuple[int, ...], first: int | None
 ) -> None:

@@ -82,7 +82,10 @@ def test_has_no_race_nor_other_undefined_step(
 ) -> None:
     for kernel in kernels:
         monkeypatch.setattr(kernel, "debug", True)
-    importlib.import_module(f"examples.workgroups.{name}").main(TINY[name])
+    example = importlib.import_module(f"examples.workgroups.{name}")
+    # What is timed runs twice, the second time as the first.
+    monkeypatch.setattr(example, "timed", lambda _, compute: compute())
+    example.main(TINY[name])
 
 
 def test_each_example_is_run_here() -> None:

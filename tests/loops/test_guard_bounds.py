@@ -138,6 +138,7 @@ def test_the_guard_of_a_stencil_is_bounds_of_three_loops(type) -> None:
     assert MESSAGE in remarks(compiled)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("function", TWO, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("options", [{}, {"parallel": "auto"}, {"width": 4}], ids=str)
 def test_guards_of_rows(function, options) -> None:

@@ -246,6 +246,7 @@ def falling(a, b, out):
         out[i] = n + k
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("function", [rooted, falling])
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_begins_natural_may_stay_so_or_not(

@@ -84,6 +84,7 @@ def test_each_index_stays_in_its_dimension(function, shapes, conditions) -> None
         agree(compiled, *drawn([(empty, *shape[1:]) if len(shape) > 1 else shape for shape in shapes]))
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("function", "shapes", "_"), SHAPES, ids=lambda f: getattr(f, "__name__", None))
 @pytest.mark.parametrize("moved", [1, 7, 100])
 def test_views_that_overlap_run_in_order(function, shapes, _, moved: int) -> None:

@@ -392,6 +392,7 @@ def test_short_rows_are_vectors_where_arrays_are_apart(monkeypatch) -> None:
     assert np.array_equal(got, wanted)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [rotate, brighten])
 def test_structures_are_written_together_where_arrays_are_apart(function, level, monkeypatch) -> None:

@@ -50,6 +50,7 @@ def in_python(condition: str, body: str, x, b, n: int, m: int):
     return y, z
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("door", [of_opencl, of_cuda])
 def test_threads_leave_where_the_source_says_so(door, condition):

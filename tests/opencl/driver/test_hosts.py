@@ -28,7 +28,10 @@ def test_a_host_in_c(vendors: Path, tmp_path: Path) -> None:
     assert done.stdout == "0 0 -38 -36\n", done.stderr
 
 
-def test_the_vendor_file(vendors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_vendor_file(
+    vendors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(vendors.parents[1]))
     assert main(["opencl", "vendors"]) == 0
     assert capsys.readouterr().out.strip() == str(vendors)
     assert main(["opencl", "install", "--folder", str(tmp_path / "vendors")]) == 0

@@ -93,6 +93,7 @@ def _run(body: str, x: np.ndarray, **options: object) -> tuple[np.ndarray, list[
     return y, [remark.message for remark in kernel.remarks]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("width", [1, 8])
 def test_the_mode_computes_what_is_written_out(name: str, width: int) -> None:
