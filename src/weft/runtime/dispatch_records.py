@@ -9,13 +9,9 @@ A record is a sequence of 64-bit words::
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
         kind 5 (one object): that object        kind 6 (tuples): how many items it has
-<<<<<<< HEAD
+        kind 7 (complex numbers): 64 - the bits of a part
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
     slots the place of the first, above whose 32 bits is how many others follow it
-=======
-        kind 7 (complex numbers): 64 - the bits of a part
-    how many slots are restricted, and for each its place, the least and the greatest number in it
->>>>>>> hC
 
 A result that is an array, or a tuple of arrays and numbers, has as many items as its "bits" say, and of each is known::
 
