@@ -69,6 +69,7 @@ FITS = (
     Fit("masking", (0.0, 2.0, 4.0)),
     Fit("atomic", (5.0, 18.0, 36.0)),
     Fit("gather_lane", (0.0, 0.5, 2.0)),
+    Fit("numbered_lane", (0.5, 1.0, 2.5)),
     Fit("split_lane", (1.0, 2.5, 4.0)),
     Fit("wider_worthwhile", ((0.95, 0.95), (1.0, 0.95), (1.0, 0.98), (1.0, 1.0), (1.05, 1.05))),
     Fit("registers", (1, 2, 4, 8)),

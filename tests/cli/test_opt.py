@@ -205,6 +205,6 @@ def test_optional_passes_of_a_list_can_be_left_out(tmp_path, capsys):
 def test_lists_are_printed(capsys):
     assert main(["passes", "kernels"]) == 0
     text = capsys.readouterr().out
-    names = [line.split()[0] for line in text.splitlines()[1:3]]
-    assert names == ["known-parameters", "canonical"] and "    linearization" in text
+    names = [line.split()[0] for line in text.splitlines()[1:4]]
+    assert names == ["turned-loops", "known-parameters", "canonical"] and "    linearization" in text
     assert "foreign" not in text

@@ -47,7 +47,7 @@ def test_numbers_stay_numbers(unit: str, index: str, extension: str, isa) -> Non
 
 def test_gathers_under_masks_and_with_registers_for_masks_stay() -> None:
     for text in (made("i32", "i64> %wide", "<8 x i1> %m"), made("i32", "i64> %wide", ALL, AVX512)):
-        assert "call <8 x float> @llvm.masked.gather" in text and "weft.at." not in text
+        assert "call <8 x float> @llvm.masked.gather" in text and "weft.gather." not in text
 
 
 BODY = """

@@ -70,7 +70,7 @@ def access_of(instruction: Instruction) -> tuple[str, str] | None:
         return "load", "contiguous"
     if name.startswith(("llvm.masked.store", "llvm.masked.compressstore")):
         return "store", "contiguous"
-    if name.startswith("llvm.masked.gather"):
+    if name.startswith(("llvm.masked.gather", "weft.gather.")):
         return "load", "gather"
     if name.startswith("weft.lookup."):
         return "load", "table"

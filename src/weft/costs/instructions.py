@@ -121,10 +121,11 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         # Addresses go through memory (`weft.target.lone_loads`), which spares taking them apart.
         overhead = constants.gather_lane
     else:
-        # LLVM takes gathers apart into their loads where there are no mask registers: they are slow there. A gather is
-        # hardly faster than its loads one by one, but spares taking addresses and results apart.
+        # Gathers and scatters are taken apart where there are no mask registers. A gather is hardly faster than its
+        # loads one by one, but spares taking places and results apart.
         has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
-        overhead = constants.gather_lane if has_instruction else constants.split_lane
+        split = constants.numbered_lane if load else constants.split_lane
+        overhead = constants.gather_lane if has_instruction else split
     return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead))
 
 

@@ -24,11 +24,11 @@ from weft.ir.types import I32, PTR, FunctionType, IntType, VectorType
 from weft.machine.targets import Isa
 
 _GATHER = "llvm.masked.gather."
-_NAME = "weft.at."
+_NAME = "weft.gather."
 _ALIGN = re.compile(r"align (\d+)")
 _TYPES: Final = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.at\.(?P<extended>[us])(?P<unit>\d+)\.(?P<align>\d+)"
+    r"^declare [^\n]*@weft\.gather\.(?P<extended>[us])(?P<unit>\d+)\.(?P<align>\d+)"
     r"\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
     re.MULTILINE,
 )
@@ -58,7 +58,7 @@ def _replace(function: Function, call: Instruction) -> bool:
     callee = function.module.declare(name, FunctionType(type, (base.type, numbers.type)))
     built = Builder(before=call).call(callee, [base, numbers])
     built.loc = call.loc
-    for kind, node in call.metadata:
+    for kind, node in call.metadata.items():
         built.set_metadata(kind, node)
     call.replace_all_uses(built)
     call.erase()

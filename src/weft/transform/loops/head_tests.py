@@ -173,10 +173,12 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
         phi.remove_incoming(at)
         phi.add_incoming(nexts.get(value, value), head)
     before.terminator.replace_operand(header, head)
-    loc = latch.terminator.loc
+    loc, marks = latch.terminator.loc, latch.terminator.metadata
     latch.terminator.erase()
-    Builder(latch).br(head)
-    latch.terminator.loc = loc
+    back = Builder(latch).br(head)
+    back.loc = loc
+    for kind, node in marks.items():
+        back.set_metadata(kind, node)
     share_rounds(head, before, latch, loop.counter)
     drop_guard(head, before, loop.exit, (loop.counter.incoming_value(before), loop.predicate, loop.bound))
     return head
