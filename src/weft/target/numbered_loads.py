@@ -54,6 +54,7 @@ def _replace(function: Function, call: Instruction) -> bool:
     if place is None or not _has_all_lanes(mask):
         return False
     base, numbers, unit, extended = place
+    assert function.module is not None
     name = f"{_NAME}{extended}{unit}.{_alignment(call)}.v{type.count}{_TYPES.get(str(type.element), str(type.element))}"
     callee = function.module.declare(name, FunctionType(type, (base.type, numbers.type)))
     built = Builder(before=call).call(callee, [base, numbers])
