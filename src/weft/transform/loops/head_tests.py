@@ -24,9 +24,11 @@ from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable
+from weft.ir.types import IntType, Type
 from weft.transform.loops.shared_rounds import share_rounds
 from weft.transform.loops.simplify_loops import simplify_loops
 
@@ -264,8 +266,14 @@ def _strict(low: Value, predicate: str, high: Value) -> tuple[Value, str, Value]
     more = {"sle": ("slt", 1), "sge": ("sgt", -1)}.get(predicate)
     if more is None:
         return low, predicate, high
-    if isinstance(high, ConstInt):
-        return low, more[0], ConstInt(high.type, high.value + more[1])  # type: ignore[arg-type]
-    if isinstance(low, ConstInt):
-        return ConstInt(low.type, low.value - more[1]), more[0], high  # type: ignore[arg-type]
+    if isinstance(high, ConstInt) and _is_signed(high.signed + more[1], high.type):
+        return low, more[0], const_int(high.signed + more[1], high.type)
+    if isinstance(low, ConstInt) and _is_signed(low.signed - more[1], low.type):
+        return const_int(low.signed - more[1], low.type), more[0], high
     return low, predicate, high
+
+
+def _is_signed(number: int, type: Type) -> bool:
+    """Whether a type has the number; beyond its ends a comparison without equality would say something else."""
+    assert isinstance(type, IntType)
+    return -(1 << (type.bits - 1)) <= number < 1 << (type.bits - 1)

@@ -59,7 +59,7 @@ def share_rounds(head: BasicBlock, before: BasicBlock, latch: BasicBlock, counte
             continue
         times: Value = rounds if phi.type == I64 else builder.cast("trunc", rounds, I32)
         if isinstance(step, ConstInt) and step.value.bit_count() == 1:
-            grown = builder.binary("shl", times, ConstInt(step.type, step.value.bit_length() - 1))  # type: ignore[arg-type]
+            grown = builder.binary("shl", times, const_int(step.value.bit_length() - 1, step.type))
         else:
             grown = builder.binary("mul", times, step)
         replace_and_erase(phi, builder.binary("add", phi.incoming_value(before), grown))

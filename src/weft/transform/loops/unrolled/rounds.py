@@ -308,8 +308,8 @@ def _code(loop: OneBlockLoop) -> list[Instruction]:
     return _plain(loop.body)
 
 
-def _plain(block: object) -> list[Instruction]:
-    return [i for i in block.non_phis() if not i.is_terminator]  # type: ignore[attr-defined]
+def _plain(block: BasicBlock) -> list[Instruction]:
+    return [i for i in block.non_phis() if not i.is_terminator]
 
 
 def _same(a: Value, b: Value) -> bool:

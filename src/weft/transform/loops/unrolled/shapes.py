@@ -8,7 +8,7 @@ In place of the second loop there may be a chain of blocks, each of which goes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -146,6 +146,6 @@ def _is_closed(pair: Pair) -> bool:
     )
 
 
-def _only(blocks: object) -> BasicBlock | None:
-    found = list(blocks)  # type: ignore[call-overload]
+def _only(blocks: Iterable[BasicBlock]) -> BasicBlock | None:
+    found = list(blocks)
     return found[0] if len(found) == 1 else None
