@@ -99,3 +99,31 @@ def test_no_mask_of_more_lanes_than_bytes_goes_on(isa: Isa, lanes: int) -> None:
 @pytest.mark.parametrize(("isa", "lanes"), [(SSE2, 16), (AVX2, 32), (AVX512, 64)])
 def test_other_masks_stay(isa: Isa, lanes: int) -> None:
     assert with_mask_bytes(program(lanes, "mixed"), isa) is None
+
+
+PARAMETER = """
+define <{n} x i32> @f(i64 %rounds, <{n} x i1> noundef %given, <{n} x i32> %x) {{
+  br label %head
+
+head:                                             ; preds = %0, %head
+  %k = phi i64 [ 0, %0 ], [ %next, %head ]
+  %on = phi <{n} x i1> [ %given, %0 ], [ splat (i1 true), %head ]
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %rounds
+  br i1 %more, label %head, label %done
+
+done:                                             ; preds = %head
+  %both = and <{n} x i1> %on, %given
+  %some = select <{n} x i1> %both, <{n} x i32> %x, <{n} x i32> zeroinitializer
+  ret <{n} x i32> %some
+}}
+"""
+
+
+@pytest.mark.parametrize(("isa", "lanes"), [(SSE2, 32), (AVX2, 64)])
+def test_masks_that_are_parameters_go_on_as_bytes_too(isa: Isa, lanes: int) -> None:
+    text = with_mask_bytes(PARAMETER.format(n=lanes), isa)
+    assert text is not None
+    assert f"phi <{lanes} x i8>" in text and f"phi <{lanes} x i1>" not in text
+    assert text.count(f"sext <{lanes} x i1> %given to <{lanes} x i8>") == 1
+    emit_assembly(text, TargetSpec.of_isa(isa), FINAL)

@@ -34,12 +34,16 @@ _MASKS = re.compile(
     r"|select .+?, <(\d+) x i1> "
     r"|shufflevector <\d+ x i1> .+, <(\d+) x i32> "
 )
+_PARAMETER = re.compile(rf"<(\d+) x i1>(?: \w+)* ({NAME.pattern})")
 _INCOMING = re.compile(r'\[ (?P<value>.+?), (?P<block>%(?:"[^"]*"|[-\w.$]+)) \]')
 _BITS = {"i1 true": "i8 -1", "i1 false": "i8 0", "i1 poison": "i8 poison", "i1 undef": "i8 undef"}
 
 
 class _Mask(Struct):
-    """A mask: where it is made, in which blocks it is used, and the name of its bytes if it goes to others."""
+    """A mask: where it is made, in which blocks it is used, and the name of its bytes if it goes to others.
+
+    Parameters are made at line 0, the function's head, and belong to its first block.
+    """
 
     lanes: int
     line: int
@@ -101,8 +105,12 @@ def _blocks(lines: list[str]) -> list[int]:
 
 
 def _masks(lines: list[str], blocks: list[int], most: int) -> dict[str, _Mask]:
-    """The masks of more lanes than `most` that instructions make, by name."""
+    """The masks of more lanes than `most` that there are, by name."""
     masks: dict[str, _Mask] = {}
+    first = 1 if LABEL.match(lines[1]) else 0
+    for lanes, name in _PARAMETER.findall(lines[0]):
+        if int(lanes) > most:
+            masks[name] = _Mask(int(lanes), 0, first, False)
     for number, line in enumerate(lines):
         made = LINE.match(line)
         found = _MASKS.match(made[2]) if made is not None else None
@@ -115,7 +123,7 @@ def _masks(lines: list[str], blocks: list[int], most: int) -> dict[str, _Mask]:
 
 
 def _rewritten(lines: list[str], blocks: list[int], carried: dict[str, _Mask]) -> list[str]:
-    made_at = {mask.line: name for name, mask in carried.items()}
+    made_at = {mask.line: name for name, mask in carried.items() if mask.line}
     wanted: dict[int, list[str]] = {}
     for name, mask in carried.items():
         for block in mask.used_in:
@@ -128,6 +136,9 @@ def _rewritten(lines: list[str], blocks: list[int], carried: dict[str, _Mask]) -
         block = blocks[number]
         is_phi = (found := LINE.match(line)) is not None and found[2].startswith("phi ")
         if block != begun and not (is_phi or LABEL.match(line) or line.startswith("define ")):
+            if begun < 0:
+                given = ((name, mask) for name, mask in carried.items() if not mask.line)
+                result += (_bytes_of(name, mask) for name, mask in given)
             begun = block
             again = {}
             for name in wanted.get(block, ()):
@@ -140,9 +151,12 @@ def _rewritten(lines: list[str], blocks: list[int], carried: dict[str, _Mask]) -
             continue
         result.append(NAME.sub(lambda n, names=again: names.get(n[0], n[0]), line) if again else line)
         if own is not None:
-            mask = carried[own]
-            result.append(f"  {mask.bytes} = sext <{mask.lanes} x i1> {own} to <{mask.lanes} x i8>")
+            result.append(_bytes_of(own, carried[own]))
     return result
+
+
+def _bytes_of(name: str, mask: _Mask) -> str:
+    return f"  {mask.bytes} = sext <{mask.lanes} x i1> {name} to <{mask.lanes} x i8>"
 
 
 def _phi_of_bytes(line: str, mask: _Mask, carried: dict[str, _Mask]) -> str:
