@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from codegen.kernels import Launch, agree, guarded, kernel_text, level_for, stored, widened
 from codegen.machine_code import ISAS, WIDTHS, compile_kernel
@@ -12,7 +13,9 @@ from codegen.random_structures import random_structure_program
 from codegen.structures import loads, member, mixed, stores
 from codegen.test_forms import lines
 from pairs import pairs
-from weft.machine.targets import AVX2
+from weft.codegen.widen.pieces import Piece, pieces_of, stores_pieces
+from weft.machine.cores import core_of
+from weft.machine.targets import AVX2, AVX512, SSE2
 
 COMPLEX = loads(2, (0, 1)) + mixed(2) + stores(2, (0, 1), ("%m", "%v0"))
 
@@ -49,6 +52,36 @@ def test_gaps_of_structures_are_not_written() -> None:
     first, second, third = lines(text, "masked.store.v16i32")
     assert "<i1 true, i1 false, i1 true, i1 true, i1 false" in first and "scatter" not in text
     assert "<i1 false, i1 true, i1 true, i1 false" in second and "<i1 true, i1 true, i1 false" in third
+
+
+XYZ = loads(1, (0,)) + stores(4, (0, 1, 2), ("%v0", "%t32", "%v0"))
+
+
+def test_what_lies_between_gaps_is_stored_in_pieces_without_registers_for_masks() -> None:
+    text = widened(kernel_text(XYZ), 8, AVX2)
+    assert "masked" not in text
+    assert len(lines(text, "store <2 x i32>")) == len(lines(text, "store i32")) == 8
+
+
+def test_passive_lanes_store_their_pieces_to_a_spare_object() -> None:
+    text = widened(kernel_text(guarded(XYZ)), 8, AVX2)
+    under_mask = lines(text, r"select i1 %\S+, ptr %\S+, ptr %spare")
+    assert len(under_mask) == 16 and "scatter" not in text
+    whole = loads(1, (0,)) + stores(4, (0, 1, 2, 3), ("%v0", "%t32", "%v0", "%t32"))
+    assert lines(widened(kernel_text(guarded(whole)), 8, AVX2), "masked.store.v8i32")
+
+
+def test_masked_stores_are_asked_of_the_core() -> None:
+    zen = replace(AVX2, core=core_of("znver3"))
+    assert stores_pieces(zen, masked=True, gaps=False) and not stores_pieces(AVX2, masked=True, gaps=False)
+    assert stores_pieces(SSE2, masked=True, gaps=False) and not stores_pieces(zen, masked=False, gaps=False)
+    assert stores_pieces(AVX2, masked=False, gaps=True) and not stores_pieces(AVX512, masked=True, gaps=True)
+
+
+def test_pieces_are_as_large_as_powers_of_two() -> None:
+    assert pieces_of([0, 0, 0, None, 0, None, 0, 0]) == [Piece(0, 2), Piece(2, 1), Piece(4, 1), Piece(6, 2)]
+    assert pieces_of([0, 0, 1, 1, 1, 1, None, 2]) == [Piece(0, 2), Piece(2, 4), Piece(7, 1)]
+    assert pieces_of([None] * 4) == []
 
 
 def test_last_structure_is_not_read_beyond_its_last_member() -> None:

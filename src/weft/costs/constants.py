@@ -146,10 +146,12 @@ class Constants(Struct, frozen=True):
     slow_masked_store
         A masked store on machines without mask registers. Measured on the same: where it is taken for 10, AVX2
         scatters, and 125 us become 186 us.
-    gather_lane, numbered_lane, split_lane
-        What a lane of a gather costs above its load: where there is an instruction, and where not; and one of a scatter
-        above its store, where there is no instruction. Table; fit: 0 to 2 choose alike for the first. Measured on Zen 3
-        for the second, with numbers of 32 bits: 12 cycles for 8 floats of the nearest cache.
+    gather_lane, numbered_lane, split_lane, strided_lane
+        What a lane of a gather or scatter costs above its load or store: where there is an instruction, and where not;
+        of a scatter under a mask, where there is no instruction; and where lanes are a step apart, and how much more
+        beyond eight lanes, whose addresses want registers. Table; fit: 0 to 2 choose alike for the first. Measured on
+        Zen 3 for the second, with numbers of 32 bits: 12 cycles for 8 floats of the nearest cache; for the last: sums
+        of rows of 333 floats, a row a lane, take 0.18, 0.19, 0.21 and 0.27 ns an element in 8, 16, 32 and 64 lanes.
     slow_gather
         A gather of a register, on cores where these are slow. Measured on Ice Lake: 25 cycles from the nearest cache.
     neighbour_test, neighbour_doublings
@@ -202,6 +204,7 @@ class Constants(Struct, frozen=True):
     gather_lane: float = 0.5
     numbered_lane: float = 1.0
     split_lane: float = 2.5
+    strided_lane: tuple[float, float] = (0.25, 0.15)
     slow_gather: float = 25.0
     neighbour_test: float = 4.0
     neighbour_doublings: float = 16.0

@@ -17,6 +17,7 @@ from weft.ir import TRUE, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import ConstSplat
 from weft.ir.effects import is_speculatable
+from weft.ir.lane_steps import steps_of
 from weft.ir.lane_updates import goes_to_copy
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, VectorType
@@ -55,6 +56,13 @@ def is_masked(instruction: Instruction) -> bool:
     return not _is_all_true(mask)
 
 
+def lanes_form(instruction: Instruction) -> str:
+    """How a gather or scatter is priced: ``strided``, ``gather``, or ``addresses`` where it is one under a mask."""
+    if is_masked(instruction):
+        return "gather" if vector_of(instruction) is instruction.type else "addresses"
+    return "strided" if any(steps_of(a) is not None for a in instruction.args) else "gather"
+
+
 def access_of(instruction: Instruction) -> tuple[str, str] | None:
     """``load``, ``store`` or ``atomic``, and how it is made.
 
@@ -74,7 +82,7 @@ def access_of(instruction: Instruction) -> tuple[str, str] | None:
         return "load", "gather"
     if name.startswith("weft.lookup."):
         return "load", "table"
-    return ("store", "scatter") if name.startswith("llvm.masked.scatter") else None
+    return ("store", "scatter") if name.startswith(("llvm.masked.scatter", "weft.scatter.")) else None
 
 
 def emitted_cycles(instruction: Instruction, layout: DataLayout, isa: Isa) -> float:
@@ -124,6 +132,8 @@ def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLay
         blocks = int((instruction.callee_name or "").rpartition(".")[2])
         cost = table_cost(blocks, type.count, isa)
         return cost.cycles if cost is not None else memory_cost(op, "gather", bits, type.count, isa).cycles
+    if form in ("gather", "scatter"):
+        return memory_cost(op, lanes_form(instruction), bits, type.count, isa).cycles
     if is_masked(instruction) and form == "contiguous":
         if not isa.masks_memory(bits):
             if op == "load":

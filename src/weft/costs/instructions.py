@@ -8,6 +8,8 @@ number of registers and lanes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from weft.costs.constants import constants_of
@@ -85,6 +87,10 @@ _LOADS = {"uniform": Cost(5, 0.5), "contiguous": Cost(7, 0.5)}
 _STORES = {"uniform": Cost(1, 1), "contiguous": Cost(1, 1)}
 _SCALAR_LOAD = Cost(5, 0.5, per_lane=True)
 _SCALAR_STORE = Cost(1, 1, per_lane=True)
+_PUT_TOGETHER = 0.5
+"""Cycles of a shuffle for pieces. Measured on Zen 3: structures of 2 to 8 numbers of which not all are stored."""
+_ASKED = 1.0
+"""Cycles of a test and a choice between two addresses."""
 
 
 def instruction_cost(op: str, element_bits: int, lanes: int, isa: Isa) -> Cost:
@@ -103,7 +109,8 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
     op
         ``load`` or ``store``.
     form
-        ``uniform`` (one element for all lanes), ``contiguous``, or anything else: each lane has its address.
+        ``uniform`` (one element for all lanes), ``contiguous``, ``strided`` (a step apart, which may be known at run
+        time only), ``addresses`` (a scatter under a mask), or anything else: each lane has its address.
     element_bits, lanes, isa
         The vector and the machine.
     """
@@ -114,7 +121,10 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         return _scale((_LOADS if load else _STORES)[form], element_bits, lanes, isa)
     constants = constants_of(isa)
     one = _SCALAR_LOAD if load else _SCALAR_STORE
-    if load and isa.gather and isa.core.slow_gathers:
+    if form == "strided" and not isa.mask_registers:
+        overhead, further = constants.strided_lane
+        overhead += further * max(0, lanes - 8) / lanes
+    elif load and isa.gather and isa.core.slow_gathers:
         if lanes > MOST_LONE_LOADS:
             cycles = constants.slow_gather * max(1, lanes * element_bits // isa.vector_bits)
             return Cost(one.latency + cycles, cycles)
@@ -124,7 +134,7 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         # Gathers and scatters are taken apart where there are no mask registers. A gather is hardly faster than its
         # loads one by one, but spares taking places and results apart.
         has_instruction = (isa.gather if load else isa.scatter) and isa.mask_registers > 0
-        split = constants.numbered_lane if load else constants.split_lane
+        split = constants.split_lane if form == "addresses" else constants.numbered_lane
         overhead = constants.gather_lane if has_instruction else split
     return Cost(one.latency + lanes * overhead, lanes * (one.cycles + overhead))
 
@@ -198,6 +208,28 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
         access += constants.spread_mask if spreads else constants.slow_masked_store
     # A value is put together from, or spread over, all registers of the stride, two at a time.
     return units * access + members * (units - 1)
+
+
+def pieces_cost(pieces: Sequence[int], members: int, units: int, isa: Isa, masked: bool) -> float:
+    """Return the cycles of stores of structures in pieces.
+
+    Parameters
+    ----------
+    pieces
+        How many units each piece has.
+    members, units, isa
+        As for `interleave_cost`.
+    masked
+        Whether it is asked of each piece where it is stored to.
+    """
+    # A piece is taken out of its register, as the store of a lane's own is.
+    each = _SCALAR_STORE.cycles + constants_of(isa).strided_lane[0] + _ASKED * masked
+    if all(count == 1 for count in pieces):
+        # Single units are taken out of the members' vectors.
+        return len(pieces) * each
+    steps = units.bit_length() - 1
+    shuffles = units * steps if units == 1 << steps else members * (units - 1)
+    return len(pieces) * each + _PUT_TOGETHER * shuffles
 
 
 def zip_cost(isa: Isa) -> float:

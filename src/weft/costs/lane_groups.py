@@ -15,6 +15,7 @@ from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.alias import locate
 from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.far_steps import PAGE, far_step, step_of
+from weft.analysis.shapes import SYMBOLIC
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
@@ -267,6 +268,10 @@ class WidthModel:
         if not access.is_plain_access or self._divergence.access_form(access).form is not Form.GATHER:
             return False
         terms = locate(access.pointer, self._layout).terms
+        shapes = [self._divergence.shape(index) for index in terms]
+        if all(SYMBOLIC in shape.strides for shape in shapes if not shape.is_uniform):
+            # A step that the program says is not asked.
+            return False
         return is_computed(terms, lambda value: self._divergence.shape(value).is_strided)
 
     @property

@@ -17,6 +17,14 @@ def form_of(divergence: Divergence, access: Instruction) -> str:
     return _NAMES.get(divergence.access_form(access).form, "gather")
 
 
+def is_a_step_apart(divergence: Divergence, access: Instruction) -> bool:
+    """Whether the addresses of neighbouring lanes are a step apart, be it known when the program runs only."""
+    extents = divergence.engine.threads.domain.extents
+    strides = divergence.shape(access.pointer).strides
+    wide = [stride for extent, stride in zip(extents, strides, strict=False) if extent != 1]
+    return len(wide) == 1 and wide[0] is not None and not divergence.engine.leads_to_stack(access.pointer)
+
+
 def memory_cycles(divergence: Divergence, width: int, isa: Isa) -> float:
     """Cycles of the memory operations of a lane group."""
     view, loops = divergence.facts.view, divergence.facts.propagation.loops

@@ -7,7 +7,7 @@ from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.target.lone_loads import with_lone_loads
 from weft.target.masked_loops import with_masked_loops
-from weft.target.numbered_loads import number_loads, with_numbered_loads
+from weft.target.numbered_accesses import number_accesses, with_numbered_accesses
 from weft.target.numbered_masks import number_masks
 from weft.target.own_math import with_definitions
 from weft.target.short_fills import with_short_fills
@@ -19,8 +19,8 @@ def machine_text(module: Module, isa: Isa) -> str:
     """The module's text, with what the processor has no instruction for; masks may be numbers in the module then."""
     for function in list(module.definitions()):
         number_masks(function, isa)
-        number_loads(function, isa)
-    text = with_numbered_loads(with_definitions(write_module(module, plain=True), isa))
+        number_accesses(function, isa)
+    text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
     text = with_masked_loops(text, isa)
     text = with_taken_places(with_short_fills(text, isa), isa)
     return with_whole_stores(with_lone_loads(text, isa), isa)

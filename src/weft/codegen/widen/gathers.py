@@ -4,7 +4,8 @@ Where processors have no masks for gathers, LLVM takes these apart into a load f
 was computed in a vector costs three instructions a lane to take out; a number of 32 bits costs one, and the load adds
 it to the base. So numbers stay numbers there (`weft.codegen.widen.lane_addresses`), those of passive lanes 0: an array
 begins at its base, which can be read if some lane reads any of it. If none does, a spare object is the base. Numbers
-that are not below 0 are extended by zeros, which takes no instruction (`weft.target.numbered_loads` makes the loads).
+that are not below 0 are extended by zeros, which takes no instruction. `weft.target.numbered_accesses` makes the loads.
+Scatters of all lanes are the same; passive lanes must not write, and have 64-bit addresses of a spare object.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_addresses import each_number, lane_addresses, lane_numbers
 from weft.codegen.widen.masked import masked_gather
+from weft.codegen.widen.strided import strided_addresses
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
 from weft.ir.types import I32, I64, VectorType, int_type
@@ -20,10 +22,25 @@ from weft.ir.types import I32, I64, VectorType, int_type
 def gather(w: Widening, load: Instruction, type: VectorType, align: int, moved: int = 0) -> Instruction:
     """Load an element of `type` for each active lane from where `load` does, or so many bytes behind that."""
     mask = w.active()
+    strided = strided_addresses(w, load, moved)
+    if strided is not None:
+        return masked_gather(w, type, strided, mask, align)
     addresses = None if w.isa.mask_registers else _numbered_addresses(w, load, type, moved)
     if addresses is None:
         return masked_gather(w, type, lane_addresses(w, load, moved), mask, align)
     return masked_gather(w, type, addresses, w.lanes.all_lanes, align)
+
+
+def scatter_addresses(w: Widening, store: Instruction) -> Value:
+    """The addresses of all lanes' stores."""
+    strided = strided_addresses(w, store)
+    if strided is not None:
+        return strided
+    numbers = None if w.isa.mask_registers or w.mask is not None else lane_numbers(w, store)
+    if numbers is None or not numbers.natural:
+        return lane_addresses(w, store)
+    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64))
+    return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (wide,))
 
 
 def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved: int) -> Value | None:

@@ -5,7 +5,7 @@ as a register has units: their structures fill as many registers as the stride h
 of these. Without a mask every byte that is read lies between two bytes that lanes access: the last register begins
 so that it ends where the last lane's last member does. Under a mask the lanes' mask, spread over the units and with
 the gaps cut out, masks the wide accesses, so that nothing is touched but what an active lane accesses. Gaps are never
-written.
+written. Where masks have no registers, stores are made in pieces instead (`pieces`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 from weft.analysis.integers.bounds import trailing_zeros
 from weft.codegen.widen.access_groups import AccessGroup, Member
-from weft.codegen.widen.context import Widening
+from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_load, masked_store
+from weft.codegen.widen.pieces import pieces_of, stores_pieces
 from weft.codegen.widen.runs import lane_value
 from weft.codegen.widen.transpose import is_power_of_two, put_together, taken_apart
 from weft.codegen.widen.vectors import concatenated
@@ -245,8 +246,14 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
     layout = _Layout(w, group)
     by_unit = layout.is_square or group.in_memory_order
     registers_at = _registers_of_units(w, layout) if by_unit else _picked_registers(w, layout)
+    in_pieces = not group.in_memory_order and stores_pieces(
+        w.isa, masked=w.mask is not None, gaps=group.has_gaps
+    )
     for start in layout.starts:
         registers = registers_at(start)
+        if in_pieces:
+            _store_pieces(w, layout, start, registers)
+            continue
         masks = layout.masks(start)
         for i, register in enumerate(registers):
             if not layout.accessed(i):
@@ -256,6 +263,37 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
                 stored = w.builder.store(register, address, align=align)
             else:
                 stored = masked_store(w, register, address, masks[i], align)
+            stored.loc = group.leader.loc
+
+
+def _store_pieces(w: Widening, layout: _Layout, start: int, registers: list[Value]) -> None:
+    """Store what is covered of the part that begins at a lane; passive lanes store theirs to a spare object."""
+    b, lanes, units, group = w.builder, layout.lanes, layout.units, layout.group
+    active: list[Value] = []
+    if w.mask is not None:
+        order = [layout.lane_at(start + k) for k in range(lanes)]
+        bits = mask_bits(b, b.shuffle(w.mask, Poison(w.mask.type), order))
+        nobody = ConstInt(bits.type, 0)
+        active = [
+            b.icmp("ne", b.binary("and", bits, ConstInt(bits.type, 1 << k)), nobody) for k in range(lanes)
+        ]
+    for i, register in enumerate(registers):
+        first = i * lanes
+        owner_of = [(first + k) // units if active else 0 for k in range(lanes)]
+        covered = [layout.covered[(first + k) % units] for k in range(lanes)]
+        for piece in pieces_of([o if c else None for o, c in zip(owner_of, covered, strict=True)]):
+            data = register
+            if piece.count == 1:
+                data = b.extract_element(register, ConstInt(I64, piece.begin))
+            elif piece.count < lanes:
+                places = list(range(piece.begin, piece.begin + piece.count))
+                data = b.shuffle(register, Poison(register.type), places)
+            address, align = layout.part_address(start, first + piece.begin)
+            if active:
+                spare = w.spare_place(data.type, address.type, written=True)
+                address = b.select(active[owner_of[piece.begin]], address, spare)
+                align = min(align, layout.unit)
+            stored = b.store(data, address, align=align)
             stored.loc = group.leader.loc
 
 

@@ -24,10 +24,9 @@ from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
-from weft.codegen.widen.gathers import gather
+from weft.codegen.widen.gathers import gather, scatter_addresses
 from weft.codegen.widen.interleave import widen_group_load, widen_group_store
 from weft.codegen.widen.joint_stores import joint_stores_of, store_jointly
-from weft.codegen.widen.lane_addresses import lane_addresses
 from weft.codegen.widen.masked import masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
@@ -197,7 +196,7 @@ def _scatter(w: Widening, store: Instruction, data: Value) -> None:
     """Store each lane's value to an address of its own, at once where these turn out to be neighbours."""
 
     def apart() -> Instruction:
-        addresses = lane_addresses(w, store)
+        addresses = scatter_addresses(w, store)
         built = masked_scatter(w, data, addresses, w.active(), store.attrs.get("align", 0))
         built.loc = store.loc
         return built

@@ -14,7 +14,7 @@ from weft.interp import Program
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.targets import AVX2, AVX512, SSE2
-from weft.target.numbered_loads import number_loads, with_numbered_loads
+from weft.target.numbered_accesses import number_accesses, with_numbered_accesses
 
 ALL = "<8 x i1> splat (i1 true)"
 GATHER = "@llvm.masked.gather.v8f32.v8p0(<8 x ptr> align 4 %at, {mask}, <8 x float> poison)"
@@ -31,8 +31,8 @@ define <8 x float> @f(ptr %base, <8 x i32> %n, <8 x i1> %m) {{
 
 def made(unit: str, index: str, mask: str, isa=AVX2) -> str:
     module = read_module(TEXT.format(unit=unit, index=index, call=GATHER.format(mask=mask)))
-    number_loads(module.functions["f"], isa)
-    return with_numbered_loads(write_module(module, plain=True))
+    number_accesses(module.functions["f"], isa)
+    return with_numbered_accesses(write_module(module, plain=True))
 
 
 @pytest.mark.parametrize(("index", "extension"), [("i64> %wide", "zext"), ("i32> %n", "sext")])
