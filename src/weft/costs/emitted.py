@@ -60,7 +60,8 @@ def lanes_form(instruction: Instruction) -> str:
     """How a gather or scatter is priced: ``strided``, ``gather``, or ``addresses`` where it is one under a mask."""
     if is_masked(instruction):
         return "gather" if vector_of(instruction) is instruction.type else "addresses"
-    return "strided" if any(steps_of(a) is not None for a in instruction.args) else "gather"
+    is_step = ".step." in (instruction.callee_name or "")
+    return "strided" if is_step or any(steps_of(a) is not None for a in instruction.args) else "gather"
 
 
 def access_of(instruction: Instruction) -> tuple[str, str] | None:

@@ -48,7 +48,7 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("udiv", "sdiv", "urem", "srem"), Cost(15, 7, per_lane=True)),
     **dict.fromkeys(("fadd", "fsub", "fmul", "llvm.fma", "llvm.fmuladd"), Cost(4, 0.5)),
     **dict.fromkeys(("fdiv", "llvm.sqrt"), Cost(15, 9)),
-    "frem": Cost(40, 30, per_lane=True),
+    "frem": Cost(40, 9),
     **dict.fromkeys(("icmp", "fcmp"), Cost(3, 1)),
     **dict.fromkeys(("select", "llvm.smin", "llvm.smax", "llvm.umin", "llvm.umax", "llvm.abs"), Cost(1, 0.5)),
     **dict.fromkeys(("llvm.fabs", "llvm.copysign"), Cost(1, 0.5)),
@@ -67,6 +67,7 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("extractvalue", "insertvalue", "alloca"), FREE),
     **dict.fromkeys(("atomicrmw", "cmpxchg"), Cost(20, 18, per_lane=True)),
     "fence": Cost(30, 30),
+    "weft.ordinary": Cost(40, 9),
     **dict.fromkeys(("br", "switch", "ret", "unreachable"), Cost(1, 1)),
 }
 """By opcode, and by intrinsic without its type suffix."""
@@ -79,6 +80,9 @@ COPY_UPDATE = 3.0
 
 NARROW_DIVISIONS: dict[str, Cost] = {op: Cost(40, 26) for op in ("udiv", "sdiv", "urem", "srem")}
 """Of integers of 32 bits or less, in lanes: two registers of doubles are divided for one of theirs."""
+
+CALLED_REMAINDER = Cost(40, 30, per_lane=True)
+"""A remainder of floats for which there is a call of the C library (`weft.target.ordinary_lanes`)."""
 
 MATH_CALL = Cost(40, 12)
 """One call of a vector math library, a register."""
@@ -96,6 +100,8 @@ _ASKED = 1.0
 def instruction_cost(op: str, element_bits: int, lanes: int, isa: Isa) -> Cost:
     """Return what an instruction, or an intrinsic, costs for all lanes together; memory has `memory_cost`."""
     cost = INSTRUCTION_COSTS.get(op, UNKNOWN)
+    if op == "frem" and element_bits == 64 and "fma" not in isa.features:
+        cost = CALLED_REMAINDER
     if lanes > 1 and element_bits <= 32 and isa.divides_as_floats:
         cost = NARROW_DIVISIONS.get(op, cost)
     return _scale(cost, element_bits, lanes, isa)

@@ -39,11 +39,13 @@ def steps_of(addresses: Value) -> LaneSteps | None:
     ):
         return None
     first, index = addresses.operands
-    if first.type.is_vector or not isinstance(index, Instruction) or index.op != "mul":
+    type = index.type
+    if first.type.is_vector or not isinstance(type, VectorType):
+        return None
+    if not isinstance(index, Instruction) or index.op != "mul":
         return None
     each, numbers = index.operands
-    assert isinstance(index.type, VectorType)
-    if numbers != _numbers(index.type.count):
+    if numbers != _numbers(type.count):
         return None
     if isinstance(each, ConstSplat):
         return LaneSteps(first, each.element)

@@ -9,6 +9,7 @@ from weft.target.lone_loads import with_lone_loads
 from weft.target.masked_loops import with_masked_loops
 from weft.target.numbered_accesses import number_accesses, with_numbered_accesses
 from weft.target.numbered_masks import number_masks
+from weft.target.ordinary_lanes import mark_ordinary, with_ordinary_lanes
 from weft.target.own_math import with_definitions
 from weft.target.short_fills import with_short_fills
 from weft.target.taken_places import with_taken_places
@@ -20,7 +21,8 @@ def machine_text(module: Module, isa: Isa) -> str:
     for function in list(module.definitions()):
         number_masks(function, isa)
         number_accesses(function, isa)
+        mark_ordinary(function, isa)
     text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
-    text = with_masked_loops(text, isa)
+    text = with_masked_loops(with_ordinary_lanes(text, isa), isa)
     text = with_taken_places(with_short_fills(text, isa), isa)
     return with_whole_stores(with_lone_loads(text, isa), isa)

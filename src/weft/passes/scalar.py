@@ -31,6 +31,8 @@ from weft.transform.loops.set_tests import compute_set_tests
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
+from weft.transform.numbers.called_remainders import replace_called_remainders
+from weft.transform.numbers.float_round_trips import drop_round_trips
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.likely_conversions import expect_indices
@@ -118,11 +120,14 @@ def _take_apart(unit: ScalarUnit) -> bool:
 
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
     near = sum(map(replace_near_remainders, unit.module.definitions()))
+    near += sum(map(replace_called_remainders, unit.module.definitions()))
     return near + sum(map(replace_known_numbers, unit.module.definitions())) > 0
 
 
 def _shorten_conversions(unit: ScalarUnit) -> bool:
-    return sum(map(shorten_conversions, list(unit.module.definitions()))) > 0
+    functions, isa = list(unit.module.definitions()), unit.spec.isa
+    shorter = sum(map(shorten_conversions, functions))
+    return shorter + sum(drop_round_trips(function, isa) for function in functions) > 0
 
 
 def _narrow_phis(unit: ScalarUnit) -> bool:
@@ -257,7 +262,7 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
 )
 SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
     "short conversions",
-    "floats that are known to fit in 32 bits do not become integers of 64",
+    "floats that fit in 32 bits do not become integers of 64, nor do others on their way to floats",
     _shorten_conversions,
     requires=(PLAIN,),
     optional=True,

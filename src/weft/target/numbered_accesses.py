@@ -25,7 +25,7 @@ from typing import Final
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.constants import TRUE, ConstSplat
 from weft.ir.lane_steps import steps_of
-from weft.ir.types import I32, PTR, FunctionType, IntType, Type, VectorType
+from weft.ir.types import I32, FunctionType, IntType, PointerType, Type, VectorType
 from weft.machine.targets import Isa
 
 _GATHER, _SCATTER = "llvm.masked.gather.", "llvm.masked.scatter."
@@ -33,8 +33,8 @@ _STEP = "step"
 _ALIGN = re.compile(r"align (\d+)")
 _TYPES: Final = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.(?P<access>gather|scatter)\.(?P<kind>[us]\d+|step)\.(?P<align>\d+)"
-    r"\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
+    r"^declare [^\n]*@weft\.(?P<access>gather|scatter)\.(?P<kind>[us]\d+|step)(?:\.space(?P<space>\d+))?"
+    r"\.(?P<align>\d+)\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
     re.MULTILINE,
 )
 
@@ -87,19 +87,25 @@ def _place(address: Value) -> tuple[Value, Value, str] | None:
     Numbers are extended by sign or by zeros, and count for so many bytes.
     """
     if (steps := steps_of(address)) is not None:
-        return steps.first, steps.step, _STEP
+        return steps.first, steps.step, _STEP + _space(steps.first)
     if not isinstance(address, Instruction) or address.op != "getelementptr" or len(address.operands) != 2:
         return None
     base, index = address.operands
     unit = address.attrs["source_type"]
-    if base.type != PTR or not isinstance(unit, IntType) or unit.bits not in (8, 16, 32, 64):
+    if base.type.is_vector or not isinstance(unit, IntType) or unit.bits not in (8, 16, 32, 64):
         return None
     extended = "s"
     if isinstance(index, Instruction) and index.op == "zext":
         (index,), extended = index.operands, "u"
     if not isinstance(index.type, VectorType) or index.type.element != I32:
         return None
-    return base, index, f"{extended}{unit.bits // 8}"
+    return base, index, f"{extended}{unit.bits // 8}{_space(base)}"
+
+
+def _space(base: Value) -> str:
+    """How the space of addresses that is not the usual one is named."""
+    assert isinstance(base.type, PointerType)
+    return f".space{base.type.space}" if base.type.space else ""
 
 
 def _has_all_lanes(mask: Value) -> bool:
@@ -122,39 +128,41 @@ def with_numbered_accesses(text: str) -> str:
 def _definition(found: re.Match[str]) -> str:
     lanes, kind, align = int(found["lanes"]), found["kind"], found["align"]
     type = {short: name for name, short in _TYPES.items()}.get(found["type"], found["type"])
-    name = f"{kind}.{align}.v{lanes}{found['type']}"
+    space = f".space{found['space']}" if found["space"] else ""
+    name = f"{kind}{space}.{align}.v{lanes}{found['type']}"
     is_load, vector = found["access"] == "gather", f"<{lanes} x {type}>"
     head = f"{vector} @weft.gather.{name}(" if is_load else f"void @weft.scatter.{name}("
+    pointer = f"ptr addrspace({found['space']})" if space else "ptr"
     places = "i64 %step" if kind == _STEP else f"<{lanes} x i32> %numbers"
     data = "" if is_load else f", {vector} %data"
-    lines = [f"define internal {head}ptr %base, {places}{data}) alwaysinline nounwind {{"]
+    lines = [f"define internal {head}{pointer} %base, {places}{data}) alwaysinline nounwind {{"]
     before = "poison"
     for k in range(lanes):
-        lines += _address(kind, lanes, k)
+        lines += _address(kind, pointer, lanes, k)
         if is_load:
             lines += [
-                f"  %value.{k} = load {type}, ptr %at.{k}, align {align}",
+                f"  %value.{k} = load {type}, {pointer} %at.{k}, align {align}",
                 f"  %data.{k} = insertelement {vector} {before}, {type} %value.{k}, i64 {k}",
             ]
             before = f"%data.{k}"
         else:
             lines += [
                 f"  %value.{k} = extractelement {vector} %data, i64 {k}",
-                f"  store {type} %value.{k}, ptr %at.{k}, align {align}",
+                f"  store {type} %value.{k}, {pointer} %at.{k}, align {align}",
             ]
     return "\n".join([*lines, f"  ret {vector} {before}" if is_load else "  ret void", "}", ""])
 
 
-def _address(kind: str, lanes: int, k: int) -> list[str]:
+def _address(kind: str, pointer: str, lanes: int, k: int) -> list[str]:
     """Lines for the address of a lane."""
     if kind == _STEP:
         return [
             f"  %behind.{k} = mul i64 %step, {k}",
-            f"  %at.{k} = getelementptr i8, ptr %base, i64 %behind.{k}",
+            f"  %at.{k} = getelementptr i8, {pointer} %base, i64 %behind.{k}",
         ]
     extension = "zext" if kind[0] == "u" else "sext"
     return [
         f"  %number.{k} = extractelement <{lanes} x i32> %numbers, i64 {k}",
         f"  %wide.{k} = {extension} i32 %number.{k} to i64",
-        f"  %at.{k} = getelementptr i{8 * int(kind[1:])}, ptr %base, i64 %wide.{k}",
+        f"  %at.{k} = getelementptr i{8 * int(kind[1:])}, {pointer} %base, i64 %wide.{k}",
     ]

@@ -1,0 +1,233 @@
+"""What LLVM takes apart lane by lane is done for all lanes at once, where all of them have ordinary numbers.
+
+The remainder of floats is a call of the C library for each lane, which takes 20 cycles and more. Where the quotient is
+so small that the integer below it is known, the remainder is one sum, whose result is exact::
+
+    n = integer below |x| / |y|                |x| - n * |y|, and |y| more where that is below 0
+
+A quotient that has been rounded may be the next integer, never the one below: integers are floats, up to 2^23 or 2^52.
+So the sum is between ``-|y|`` and ``|y|`` and a multiple of what the least bit of ``y`` counts for: it has no more bits
+than a float.
+
+Floats become integers of 64 bits by instructions for one of them, where there are no registers for masks; those that
+fit in 32 bits are converted as such, and extended. Whether all lanes are ordinary is asked of each vector; where not,
+another function does what LLVM does.
+
+Precondition: plain LLVM IR, at the end of all passes on it. Postcondition: no remainder of floats of 32 bits, or where
+there are fused sums of 64, and without registers for masks no vector of 64-bit integers from floats, but in functions
+that are called where some lane is odd. Preserves what functions give.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.ir import Builder, Function, Instruction
+from weft.ir.types import F32, F64, I64, FloatType, FunctionType, Type, VectorType
+from weft.machine.targets import Isa
+
+_NAME = "weft.ordinary."
+_DECLARED = re.compile(
+    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint)\.(?:v(?P<lanes>\d+))?f(?P<bits>32|64)\([^\n]*\n",
+    re.MULTILINE,
+)
+_SATURATING = "llvm.fptosi.sat."
+_TYPES = {32: "float", 64: "double"}
+_EXACT = {32: "0x4160000000000000", 64: "0x4330000000000000"}
+"""2^23 and 2^52: all integers up to these are floats, and halves."""
+_ENDS = "0x41E0000000000000"
+"""2^31."""
+_ATTRIBUTES = "nounwind willreturn memory(none)"
+
+
+def mark_ordinary(function: Function, isa: Isa) -> int:
+    """Replace such operations by calls of functions that `with_ordinary_lanes` defines; how many."""
+    found = 0
+    for block in function.blocks:
+        for i in list(block.instructions):
+            op = _operation(i, isa)
+            if op is None:
+                continue
+            operands = i.args if i.op == "call" else i.operands
+            assert function.module is not None
+            name = f"{_NAME}{op}.{_suffix(operands[0].type)}"
+            type = FunctionType(i.type, tuple(o.type for o in operands))
+            built = Builder(before=i).call(function.module.declare(name, type), operands)
+            built.loc = i.loc
+            i.replace_all_uses(built)
+            i.erase()
+            found += 1
+    return found
+
+
+def _operation(i: Instruction, isa: Isa) -> str | None:
+    """What is computed, as functions are named."""
+    if i.op == "frem":
+        number = _element(i.type)
+        return "frem" if number == F32 or (number == F64 and "fma" in isa.features) else None
+    if isa.mask_registers or not isinstance(i.type, VectorType) or i.type.element != I64:
+        return None
+    number = i.args[0] if i.op == "call" else i.operands[0]
+    if _element(number.type) not in (F32, F64):
+        return None
+    if i.op == "call":
+        return "sat" if (i.callee_name or "").startswith(_SATURATING) else None
+    return {"fptosi": "sint", "fptoui": "uint"}.get(i.op)
+
+
+def _element(type: Type) -> Type:
+    return type.element if isinstance(type, VectorType) else type
+
+
+def _suffix(type: Type) -> str:
+    number = _element(type)
+    assert isinstance(number, FloatType)
+    return f"v{type.count}f{number.bits}" if isinstance(type, VectorType) else f"f{number.bits}"
+
+
+def with_ordinary_lanes(text: str, isa: Isa) -> str:
+    """Return a module's text with definitions of the functions that `mark_ordinary` calls."""
+    needed: dict[str, str] = {}
+
+    def define(found: re.Match[str]) -> str:
+        lines = _Lines(int(found["bits"]), int(found["lanes"] or 0), needed)
+        return (_remainder(lines, isa) if found["op"] == "frem" else _conversion(lines, found["op"])) + "\n"
+
+    text = _DECLARED.sub(define, text)
+    declared = set(re.findall(r"^(?:declare|define)[^\n]*?@([\w.]+)\(", text, re.MULTILINE))
+    return text + "".join(f"{line}\n" for name, line in needed.items() if name not in declared)
+
+
+class _Lines:
+    """How types and functions are written for so many lanes; 0 for a number by itself."""
+
+    __slots__ = ("bits", "lanes", "needed")
+
+    def __init__(self, bits: int, lanes: int, needed: dict[str, str]) -> None:
+        self.bits, self.lanes, self.needed = bits, lanes, needed
+
+    def type(self, element: str) -> str:
+        return f"<{self.lanes} x {element}>" if self.lanes else element
+
+    @property
+    def float(self) -> str:
+        return self.type(_TYPES[self.bits])
+
+    @property
+    def suffix(self) -> str:
+        return f"v{self.lanes}f{self.bits}" if self.lanes else f"f{self.bits}"
+
+    def constant(self, value: str, bits: int = 0) -> str:
+        """A float of the type, written in hexadecimal digits as LLVM wants it."""
+        element = _TYPES[bits or self.bits]
+        return f"splat ({element} {value})" if self.lanes else value
+
+    def all(self, fine: str) -> str:
+        """Lines for ``%all``: whether a condition holds in all lanes."""
+        if not self.lanes:
+            return f"  %all = freeze i1 {fine}"
+        return f"""\
+  %fine.frozen = freeze {self.type("i1")} {fine}
+  %bits = bitcast {self.type("i1")} %fine.frozen to i{self.lanes}
+  %all = icmp eq i{self.lanes} %bits, -1"""
+
+    def call(self, name: str, *arguments: str, result: str = "", suffix: str = "") -> str:
+        """A call of an intrinsic, all of whose arguments have the type of its result."""
+        type = result or self.float
+        whole = f"{name}.{suffix or self.suffix}"
+        self.needed[whole] = f"declare {type} @{whole}({', '.join([type] * len(arguments))})"
+        return f"call {type} @{whole}({', '.join(f'{type} {a}' for a in arguments)})"
+
+
+def _remainder(w: _Lines, isa: Isa) -> str:
+    v, name = w.float, f"{_NAME}frem.{w.suffix}"
+    number = w.type("i32") if w.bits == 32 else w.type("i64")
+    rest = f"""\
+  %minus = fneg {v} %n
+  %sum = {w.call("llvm.fma", "%minus", "%y.size", "%x.size")}"""
+    if "fma" not in isa.features:
+        # A product of two numbers of 24 bits is a double.
+        wide = w.type("double")
+        rest = f"""\
+  %n.wide = fpext {v} %n to {wide}
+  %x.wide = fpext {v} %x.size to {wide}
+  %y.wide = fpext {v} %y.size to {wide}
+  %product = fmul {wide} %n.wide, %y.wide
+  %sum.wide = fsub {wide} %x.wide, %product
+  %sum = fptrunc {wide} %sum.wide to {v}"""
+    below = (
+        f"""\
+  %n.integer = fptosi {v} %quotient to {number}
+  %n = sitofp {number} %n.integer to {v}"""
+        if w.bits == 32
+        else f"  %n = {w.call('llvm.trunc', '%quotient')}"
+    )
+    infinite = w.constant("0x7FF0000000000000")
+    return f"""\
+define internal {v} @{name}.odd({v} %x, {v} %y) noinline cold {_ATTRIBUTES} {{
+  %rest = frem {v} %x, %y
+  ret {v} %rest
+}}
+
+define internal {v} @{name}({v} %x, {v} %y) alwaysinline {_ATTRIBUTES} {{
+entry:
+  %x.size = {w.call("llvm.fabs", "%x")}
+  %y.size = {w.call("llvm.fabs", "%y")}
+  %quotient = fdiv {v} %x.size, %y.size
+  %near = fcmp olt {v} %quotient, {w.constant(_EXACT[w.bits])}
+  %finite = fcmp olt {v} %y.size, {infinite}
+  %fine = and {w.type("i1")} %near, %finite
+{w.all("%fine")}
+  br i1 %all, label %ordinary, label %odd, !prof !{{!"branch_weights", i32 2000, i32 1}}
+ordinary:
+{below}
+{rest}
+  %below = fcmp olt {v} %sum, {"zeroinitializer" if w.lanes else "0.0"}
+  %more = fadd {v} %sum, %y.size
+  %size = select {w.type("i1")} %below, {v} %more, {v} %sum
+  %signed = {w.call("llvm.copysign", "%size", "%x")}
+  br label %end
+odd:
+  %library = call {v} @{name}.odd({v} %x, {v} %y)
+  br label %end
+end:
+  %result = phi {v} [ %signed, %ordinary ], [ %library, %odd ]
+  ret {v} %result
+}}
+"""
+
+
+def _conversion(w: _Lines, op: str) -> str:
+    v, integers, short, name = w.float, w.type("i64"), w.type("i32"), f"{_NAME}{op}.{w.suffix}"
+    whole = f"llvm.fptosi.sat.v{w.lanes}i64.v{w.lanes}f{w.bits}"
+    convert = f"{'fptoui' if op == 'uint' else 'fptosi'} {v} %x to {integers}"
+    if op == "sat":
+        w.needed[whole] = f"declare {integers} @{whole}({v})"
+        convert = f"call {integers} @{whole}({v} %x)"
+    # Behind -1 a number without a sign is 0.
+    least = w.constant("-1.0" if op == "uint" else "0xC1E0000000000000")
+    return f"""\
+define internal {integers} @{name}.odd({v} %x) noinline cold {_ATTRIBUTES} {{
+  %number = {convert}
+  ret {integers} %number
+}}
+
+define internal {integers} @{name}({v} %x) alwaysinline {_ATTRIBUTES} {{
+entry:
+  %above = fcmp o{"gt" if op == "uint" else "ge"} {v} %x, {least}
+  %below = fcmp olt {v} %x, {w.constant(_ENDS)}
+  %fine = and {w.type("i1")} %above, %below
+{w.all("%fine")}
+  br i1 %all, label %ordinary, label %odd, !prof !{{!"branch_weights", i32 2000, i32 1}}
+ordinary:
+  %short = fptosi {v} %x to {short}
+  %extended = sext {short} %short to {integers}
+  br label %end
+odd:
+  %whole = call {integers} @{name}.odd({v} %x)
+  br label %end
+end:
+  %result = phi {integers} [ %extended, %ordinary ], [ %whole, %odd ]
+  ret {integers} %result
+}}
+"""
