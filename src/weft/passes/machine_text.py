@@ -11,6 +11,7 @@ from weft.target.numbered_accesses import number_accesses, with_numbered_accesse
 from weft.target.numbered_masks import number_masks
 from weft.target.ordinary_lanes import mark_ordinary, with_ordinary_lanes
 from weft.target.own_math import with_definitions
+from weft.target.rounding_sums import round_by_sums
 from weft.target.short_fills import with_short_fills
 from weft.target.taken_places import with_taken_places
 from weft.target.whole_stores import with_whole_stores
@@ -22,6 +23,7 @@ def machine_text(module: Module, isa: Isa) -> str:
         number_masks(function, isa)
         number_accesses(function, isa)
         mark_ordinary(function, isa)
+        round_by_sums(function, isa)
     text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
     text = with_masked_loops(with_ordinary_lanes(text, isa), isa)
     text = with_taken_places(with_short_fills(text, isa), isa)

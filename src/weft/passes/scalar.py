@@ -125,9 +125,8 @@ def _replace_known_numbers(unit: ScalarUnit) -> bool:
 
 
 def _shorten_conversions(unit: ScalarUnit) -> bool:
-    functions, isa = list(unit.module.definitions()), unit.spec.isa
-    shorter = sum(map(shorten_conversions, functions))
-    return shorter + sum(drop_round_trips(function, isa) for function in functions) > 0
+    functions = list(unit.module.definitions())
+    return sum(map(shorten_conversions, functions)) + sum(map(drop_round_trips, functions)) > 0
 
 
 def _narrow_phis(unit: ScalarUnit) -> bool:

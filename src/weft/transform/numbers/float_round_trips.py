@@ -8,9 +8,8 @@ conversion brings it there (``llvm.fptosi.sat``)::
     k = saturating(x)                 t = trunc(x) + 0.0; t = t < -2^63 ? -2^63 : t; t = t > 2^63 ? 2^63 : t
     r = float(k)                ==>   r = x is NaN ? 0.0 : t
 
-Precondition: plain code of one thread. Postcondition: the same; no signed conversion to 64 bits of a float that has no
-fraction, or of any where there is an instruction for that, becomes a float again. Preserves the program under FR:
-where the conversion is poison the new number is any.
+Precondition: plain code of one thread. Postcondition: the same; no signed conversion of a float to 64 bits becomes a
+float again. Preserves the program under FR: where the conversion is poison the new number is any.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from weft.ir.builder import const_float
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I64, FloatType, FunctionType
-from weft.machine.targets import Isa
 
 _ROUNDED = tuple(
     f"llvm.{name}." for name in ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
@@ -29,19 +27,17 @@ _ROUNDED = tuple(
 _END = float(1 << 63)
 
 
-def drop_round_trips(function: Function, isa: Isa) -> int:
+def drop_round_trips(function: Function) -> int:
     """Round such floats; return how many became floats again."""
-    found = [i for i in function.instructions() if i.op == "sitofp" and _is_float_again(i, isa)]
+    found = [i for i in function.instructions() if i.op == "sitofp" and _is_float_again(i)]
     for again in found:
         _round(function, again)
     return len(found)
 
 
-def _is_float_again(again: Instruction, isa: Isa) -> bool:
+def _is_float_again(again: Instruction) -> bool:
     conversion = again.operands[0]
-    if not isinstance(conversion, Instruction) or conversion.type != I64 or not is_conversion(conversion):
-        return False
-    return _is_rounded(conversion.operands[0]) or isa.arch != "x86_64" or "sse4.1" in isa.features
+    return isinstance(conversion, Instruction) and conversion.type == I64 and is_conversion(conversion)
 
 
 def _is_rounded(number: Value) -> bool:
