@@ -24,7 +24,7 @@ from weft.machine.targets import Isa
 
 _NEAREST = ("rint", "nearbyint", "roundeven")
 _CALLS = {f"llvm.{name}": name for name in ("floor", "ceil", "trunc", *_NEAREST)}
-_INTEGERS = {F32: float(1 << 23), F64: float(1 << 52)}
+_INTEGERS: dict[Type, float] = {F32: float(1 << 23), F64: float(1 << 52)}
 """From where on all floats are integers."""
 
 

@@ -22,7 +22,7 @@ from weft.codegen.widen.transpose import is_power_of_two, put_together, taken_ap
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.constants import FALSE, Constant
-from weft.ir.types import I1, I8, I64, Type, VectorType, int_type
+from weft.ir.types import I1, I8, I64, IntType, Type, VectorType, int_type
 
 _LEAST_BYTES = 16
 """Structures of three bytes for which LLVM has such code (`X86InterleavedAccess`)."""
@@ -273,6 +273,7 @@ def _store_pieces(w: Widening, layout: _Layout, start: int, registers: list[Valu
     if w.mask is not None:
         order = [layout.lane_at(start + k) for k in range(lanes)]
         bits = mask_bits(b, b.shuffle(w.mask, Poison(w.mask.type), order))
+        assert isinstance(bits.type, IntType)
         nobody = ConstInt(bits.type, 0)
         active = [
             b.icmp("ne", b.binary("and", bits, ConstInt(bits.type, 1 << k)), nobody) for k in range(lanes)
