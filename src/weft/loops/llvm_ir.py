@@ -35,9 +35,10 @@ from weft.passes.stages import StageLog, log_of
 from weft.switches import ALL_ON, Switches
 from weft.target.llvm import disassemble
 from weft.target.machine import TargetSpec, emit_assembly, emit_bitcode, emit_object, optimized
+from weft.target.offered_math import offer_vector_math
 from weft.target.passes import WHOLE, Pipeline
 from weft.target.reading import decode_text
-from weft.target.vector_math import of_libraries
+from weft.target.vector_math import math_finder, of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 MASKS = ("none", "last")
@@ -259,9 +260,12 @@ def _declared(unit: ForeignUnit, file: str) -> VectorizedIR:
 def _with_loops(unit: ForeignLoopUnit, check_with: Sequence[Any] | None) -> VectorizedIR:
     """The function, with its loops in lanes."""
     log = _run(FOREIGN_LOOPS, unit, check_with is not None)
+    offers = (
+        "" if unit.exact_math else offer_vector_math(unit.module, math_finder(unit.math, unit.spec), unit.isa)
+    )
     made = VectorizedIR(
         unit.name, sum(found.mined.width > 1 for found in unit.loops), unit.remarks,
-        tuple(of_libraries(unit.math)), machine_text(unit.module, unit.isa), unit.spec, "", unit.pipeline,
+        tuple(of_libraries(unit.math)), machine_text(unit.module, unit.isa) + offers, unit.spec, "", unit.pipeline,
     )  # fmt: skip
     if log.stages:
         from weft.check.foreign import check_loops

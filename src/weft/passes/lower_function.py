@@ -23,8 +23,9 @@ from weft.passes.runner import Runner
 from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Stage, StageLog, log_of
 from weft.target.machine import TargetSpec
+from weft.target.offered_math import offer_vector_math
 from weft.target.passes import WHOLE, Pipeline
-from weft.target.vector_math import MathSymbol, of_libraries
+from weft.target.vector_math import MathSymbol, math_finder, of_libraries
 from weft.transform.boscc.insertion import Boscc, BosccMode
 
 
@@ -113,7 +114,9 @@ class StartedFunction(Struct):
         unit = self.unit
         with unit.timings.measure("passes"):
             unit.runner.run(_CODE, unit)
-            text = machine_text(unit.module, unit.isa)
+            find_math = None if unit.exact_math else math_finder(unit.math, unit.spec)
+            offers = offer_vector_math(unit.module, find_math, unit.isa) if find_math is not None else ""
+            text = machine_text(unit.module, unit.isa) + offers
         summaries = [found.mined.summary for found in unit.loops if found.mined.width > 1]
         summaries += unit.called.values()
         made = {f.name for summary in summaries for f in summary.functions}

@@ -35,6 +35,7 @@ from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
+from weft.target.offered_math import has_offers, without_offers
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
 
@@ -163,6 +164,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         )
         if passes.vectorize:
             _take_own_math(module, machine)
+            _withdraw_offers(module, machine)
     _keep_masks_in_registers(module, machine)
 
 
@@ -178,6 +180,13 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
         text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
+
+
+def _withdraw_offers(module: ParsedModule, machine: TargetMachine) -> None:
+    """Inline what the vectorizer has taken of the functions that it was offered, and forget the others."""
+    if has_offers(text := str(module)):
+        module.replace(without_offers(text), machine)
+        module.run_passes(("always-inline", "globaldce"), machine)
 
 
 def _take_own_math(module: ParsedModule, machine: TargetMachine) -> None:

@@ -61,7 +61,7 @@ class Floats:
         """Call a function of the math library by its name for double."""
         symbol = name + ("f" if self.type.bits == 32 else "")
         function = self.low.unit.library(symbol, self.type, *(a.type for a in args))
-        return self.low.builder.call(function, args)
+        return self.low.builder.call(function, args, flags=self.low.unit.options.fastmath)
 
 
 def floats_of(low: Lowering, value: Value) -> Floats:

@@ -1,0 +1,89 @@
+"""Mathematics in plain loops, which LLVM's vectorizer takes as it is told of functions for a register."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import weft
+from weft.codegen.widen.calls import VectorMathFunction
+from weft.ir.reader import read_module
+from weft.ir.writer import write_module
+from weft.machine.targets import AVX2
+from weft.target.machine import TargetSpec
+from weft.target.offered_math import has_offers, offer_vector_math, without_offers
+from weft.target.passes import WHOLE, optimize
+from weft.target.vector_math import math_finder
+
+LOOP = """
+declare double @llvm.exp.f64(double)
+declare double @pow(double, double) memory(none) nounwind willreturn
+define void @f(ptr noalias %o, ptr noalias %a, i64 %n) {{
+entry:
+  br label %l
+l:
+  %i = phi i64 [ 0, %entry ], [ %j, %l ]
+  %p = getelementptr double, ptr %a, i64 %i
+  %x = load double, ptr %p
+  %y = call {flags} double @llvm.exp.f64(double %x)
+  %z = call {flags} double @pow(double %y, double %x)
+  %q = getelementptr double, ptr %o, i64 %i
+  store double %z, ptr %q
+  %j = add nuw nsw i64 %i, 1
+  %c = icmp slt i64 %j, %n
+  br i1 %c, label %l, label %e
+e:
+  ret void
+}}
+"""
+
+
+def some_library(callee: str, lanes: int) -> VectorMathFunction | None:
+    return (
+        VectorMathFunction(f"vector_{callee.replace('.', '_')}_{lanes}", lanes, 1.0) if lanes == 4 else None
+    )
+
+
+def offered(flags: str) -> tuple[str, str]:
+    module = read_module(LOOP.format(flags=flags))
+    kept = offer_vector_math(module, some_library, AVX2)
+    return write_module(module, plain=True), kept
+
+
+def test_approximate_calls_name_functions_for_a_register() -> None:
+    text, kept = offered("fast")
+    assert '"_ZGV_LLVM_N4v_llvm.exp.f64(vector_llvm_exp_f64_4)"' in text
+    assert '"_ZGV_LLVM_N4vv_pow(vector_pow_4)"' in text
+    assert "declare <4 x double> @vector_pow_4(<4 x double>, <4 x double>)" in text
+    assert has_offers(text + kept) and without_offers(text + kept) == text
+    assert offered("")[1] == ""
+
+
+def test_what_the_vectorizer_has_not_taken_is_gone_behind_the_pipeline() -> None:
+    spec = TargetSpec.chosen()
+    text, kept = offered("fast")
+    made = optimize(text + kept, WHOLE, spec.machine)
+    assert "llvm.compiler.used" not in made
+    assert made.count("call fast <4 x double> @vector_") + made.count("call <4 x double> @vector_") > 0
+    once = without_offers(text + kept).replace("br i1 %c, label %l", "br i1 false, label %l")
+    assert "declare <4 x double> @vector_" not in optimize(once + kept, WHOLE, spec.machine)
+
+
+def many(o, a):
+    for i in range(a.size):
+        o[i] = math.exp(-a[i]) + math.sin(a[i]) * math.log1p(a[i]) + math.atan2(a[i], 2.0) + math.hypot(a[i], 1.0)
+
+
+@pytest.mark.parametrize("type", [np.float32, np.float64])
+def test_plain_loops_give_what_they_gave(type: type) -> None:
+    a = np.linspace(0.01, 9, 77).astype(type)
+    found = [np.zeros(77, type) for _ in range(2)]
+    fast = weft.jit(many, fastmath=True)
+    fast(found[0], a)
+    weft.jit(many)(found[1], a)
+    np.testing.assert_allclose(found[0], found[1], rtol=40 * np.finfo(type).eps)
+    (text,) = fast.inspect_llvm().values()
+    if math_finder({}, TargetSpec.chosen())("log1p", 4) is not None:
+        assert re.search(r"call [^\n]*<\d+ x double> @(?!llvm)", text) or type is np.float32
+        assert not has_offers(text)
