@@ -1,5 +1,8 @@
 """Questions of the threads that take an arm: equal conditions answer for each other, wherever they are computed."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from analysis.test_questions import Asker
@@ -11,17 +14,38 @@ from weft.analysis.questions.speculation import Speculation
 from weft.graph.loops import loop_forest
 from weft.transform.scalar_replacement.replacement import finite_loops
 
+IN_VAIN: Any = SimpleNamespace(useful=None)
+"""In the stead of a graph, which does not say where questions are in vain."""
+
 HEAD = "define void @f(ptr noalias %a, ptr noalias %b, ptr noalias %k, i32 %n, i1 %c, i1 %d) {\n"
 
 
 def replaced(text: str, masks: bool = True, divergent: str = "entry join body") -> dict[str, list[str]]:
-    """The loads that are replaced, each with the blocks at whose ends loads are inserted for it."""
+    """The loads that are replaced, each with the blocks at whose ends loads are inserted for it.
+
+    They are the same if nothing was asked before, so that nothing is known to be in vain.
+    """
     asker = Asker(HEAD + text + "}\n", divergent)
     conditions = Conditions(asker.regions, loop_forest(asker.view.cfg))
-    graph = QuestionGraph(
-        asker.kills, asker.regions, is_finite=finite_loops(asker.view), conditions=conditions
+    found, of_all = (
+        _answers(
+            QuestionGraph(
+                asker.kills,
+                asker.regions,
+                is_finite=finite_loops(asker.view),
+                conditions=conditions,
+                asked=asked,
+            ),
+            EdgeRules(asker.regions.edge_in_region, masks=masks),
+        )
+        for asked in (None, IN_VAIN)
     )
-    solution = Solution(graph, EdgeRules(asker.regions.edge_in_region, masks=masks))
+    assert found == of_all
+    return found
+
+
+def _answers(graph: QuestionGraph, rules: EdgeRules) -> dict[str, list[str]]:
+    solution = Solution(graph, rules)
     return {
         load.name: sorted(
             i.source.name
@@ -186,6 +210,47 @@ def test_hoists_keep_the_mask_of_the_arm_around_them() -> None:
         speculation = Speculation(graph, asker.regions.is_divergent, lambda place, block: False)
         found = speculation.hoists(asker.instruction("x"))
         assert (found and [hoist.block.name for hoist in found]) == wanted
+
+
+def test_conditions_are_not_looked_at_where_no_way_leads_to_a_value() -> None:
+    """The windows of a filter: the places of its arms are never the same, and each arm has a condition of its own."""
+    arms = "".join(
+        f"""
+    next{k}:
+      %row{k} = mul i64 %s, {k}
+      %at{k} = add i64 %i, %row{k}
+      %in{k} = icmp slt i64 %at{k}, %m
+      br i1 %in{k}, label %arm{k}, label %next{k + 1}
+    arm{k}:
+      %p{k} = getelementptr float, ptr %a, i64 %at{k}
+      %x{k} = load float, ptr %p{k}
+      store float %x{k}, ptr %b
+      br label %next{k + 1}
+    """
+        for k in range(4)
+    )
+    asker = Asker(f"""
+    define void @f(ptr noalias %a, ptr noalias %b, i64 %n, i64 %m, i64 %s) {{
+    entry:
+      br label %next0.head
+    next0.head:
+      %i = phi i64 [ 0, %entry ], [ %j, %next4 ]
+      br label %next0
+    {arms}
+    next4:
+      %j = add i64 %i, 1
+      %on = icmp slt i64 %j, %n
+      br i1 %on, label %next0.head, label %out
+    out:
+      ret void
+    }}
+    """)
+    conditions = Conditions(asker.regions, loop_forest(asker.view.cfg))
+    asked = QuestionGraph(asker.kills, asker.regions)
+    assert len(asked.sources) > 40 and not asked.promising
+    graph = QuestionGraph(asker.kills, asker.regions, conditions=conditions, asked=asked)
+    assert 0 < len(graph.sources) <= 4
+    assert len(QuestionGraph(asker.kills, asker.regions, conditions=conditions, asked=IN_VAIN).sources) > 80
 
 
 def test_threads_of_several_conditions_are_named_in_few_words() -> None:

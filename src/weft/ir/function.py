@@ -94,7 +94,7 @@ class Function(GlobalValue):
 
     __slots__ = (
         "args", "attributes", "blocks", "calling_convention", "fn_type", "gc", "module", "personality",
-        "return_attributes", "view",
+        "ranges", "return_attributes", "view",
     )  # fmt: skip
 
     is_function = True
@@ -113,6 +113,8 @@ class Function(GlobalValue):
         self.module: Module | None = None
         # Of `weft.ir.cfg_view.cfg_of`.
         self.view: object = None
+        # Of `weft.analysis.integers.kept_ranges.ranges_of`.
+        self.ranges: object = None
 
     def __repr__(self) -> str:
         return f"<Function @{self.name}>"

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
 from weft.analysis.loops.counted_loops import counted_loop, known_iterations
@@ -29,7 +30,6 @@ from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import Program, Scope
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
-from weft.graph.block_index import block_index
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
@@ -156,7 +156,7 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[tuple[BasicBlock
             or _is_beyond_rows(loop, view, layout)
             or _has_windows(loop, view, layout)
         ):
-            ranges = ranges or Ranges(function, view, block_index(view.cfg))
+            ranges = ranges or ranges_of(function, view)
             if not all(is_short(each, view, ranges) for each in inside):
                 yield view.blocks[loop.header], False
                 continue

@@ -7,6 +7,7 @@ from functools import cached_property
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.control_divergence import ControlDivergence
 from weft.analysis.divergence.loop_uses import uses_behind_loops
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.liveness import Liveness, liveness
 from weft.analysis.memory.stack_objects import StackObjects
@@ -54,7 +55,7 @@ class FunctionFacts:
     @cached_property
     def ranges(self) -> Ranges:
         """What numbers values can be."""
-        return Ranges(self.function, self.view, self.propagation.index)
+        return ranges_of(self.function, self.view)
 
     @cached_property
     def probability(self) -> BranchProbability:

@@ -66,7 +66,11 @@ def evaluate(rule: Rule | Interval, known: Known) -> Interval | None:
     function, operands, strict = rule
     ranges: list[Interval | None] = []
     for operand in operands:
-        range = read(operand, known, reached=False)
+        # What `read` does, without a call for most operands.
+        if isinstance(operand, Refined):
+            range = _read_refined(operand, known, False)
+        else:
+            range = known.get(operand) if isinstance(operand, (Instruction, Argument)) else operand
         if range is None and strict:
             return None
         ranges.append(range)
@@ -75,24 +79,27 @@ def evaluate(rule: Rule | Interval, known: Known) -> Interval | None:
 
 def read(operand: Operand, known: Known, reached: bool = True) -> Interval | None:
     """The range of an operand by now; unless it is known to be `reached`, no value where the conditions cannot hold."""
-    if isinstance(operand, (Instruction, Argument)):
-        return known.get(operand)
-    if not isinstance(operand, Refined):
-        return operand
-    range = read(operand.operand, known, reached)
+    if isinstance(operand, Refined):
+        return _read_refined(operand, known, reached)
+    return known.get(operand) if isinstance(operand, (Instruction, Argument)) else operand
+
+
+def _read_refined(operand: Refined, known: Known, reached: bool) -> Interval | None:
+    value, tests, bits, offset = operand
+    range = read(value, known, reached)
     if range is None:
         return None
-    offset = operand.offset
-    range = Interval(range.lo + offset, range.hi + offset)
-    for predicate, bound in operand.tests:
-        other = read(bound, known)
+    if offset:
+        range = Interval(range.lo + offset, range.hi + offset)
+    for predicate, bound in tests:
+        other = known.get(bound) if isinstance(bound, (Instruction, Argument)) else bound
         if other is not None:
-            refined = refine(predicate, range, other, operand.bits)
+            refined = refine(predicate, range, other, bits)
             if refined is None and not reached:
                 return None
             # Where the condition cannot hold no thread runs: anything may be said of it.
             range = refined or range
-    return Interval(range.lo - offset, range.hi - offset)
+    return Interval(range.lo - offset, range.hi - offset) if offset else range
 
 
 class RangeRules:

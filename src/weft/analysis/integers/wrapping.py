@@ -50,9 +50,11 @@ def wrapping(op: str) -> Callable[[Flags, int, Interval, Interval], Interval]:
         exact = bounds_of(*x, *y)
         if exact is None:
             return full(bits)
-        result: Interval | None = (
-            meet(full(bits), Interval(*exact)) if "nsw" in flags else wrapped(*exact, bits)
-        )
+        lo, hi = exact
+        half = 1 << (bits - 1)
+        if -half <= lo and hi < half and "nuw" not in flags:
+            return Interval(lo, hi)
+        result = meet(full(bits), Interval(lo, hi)) if "nsw" in flags else wrapped(lo, hi, bits)
         if "nuw" in flags:
             positive = bounds_of(*unsigned(x, bits), *unsigned(y, bits))
             assert positive is not None, "shift amounts were checked above"

@@ -15,12 +15,11 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from weft.analysis.integers.ranges import Ranges
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counted_loop, counters_of
 from weft.analysis.loops.loop_dependence import LoopDependence, loop_dependences
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.reductions import Combination, Reduction, is_rounded, reduction_of
-from weft.graph.block_index import BlockIndex, block_index
 from weft.graph.loops import Loop
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -228,8 +227,7 @@ def _memory(
     promised: bool,
 ) -> Obstacle | tuple[Instruction, ...]:
     """What accesses to memory are in the way, or writes that may be."""
-    index: BlockIndex = block_index(view.cfg)
-    ranges = Ranges(function, view, index)
+    ranges = ranges_of(function, view)
     found = loop_dependences(view, loop, counters, ranges, layout, private)
     suspects: dict[Instruction, None] = {}
     for dependence in found:

@@ -17,13 +17,12 @@ from math import inf
 
 from msgspec import Struct
 
-from weft.analysis.integers.ranges import Ranges
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.memory.alias import Location
 from weft.analysis.memory.linear_locations import linear_location
-from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, GlobalVariable, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -272,7 +271,7 @@ def _most_iterations(loop: CountedLoop, view: CFGView) -> float:
         or loop.predicate not in ("slt", "ult", "ne")
     ):
         return inf
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     first, last = ranges.at(start, loop.preheader), ranges.at(bound, loop.preheader)
     if first is None or last is None or first.lo < 0:
         return inf

@@ -5,7 +5,9 @@ each the place is converted, and the block is searched upwards. What is found is
 statement that may have changed it, or an operand that is no sum (rules 1 and 4), or the beginning of that block,
 which is a state again (rules 6 and 7). The answer of a state depends on the state alone, so it is shared by all
 questions that come by. With `weft.analysis.questions.conditions` a state also says of which threads it asks, and a
-predecessor that none of them comes from needs no value.
+predecessor that none of them comes from needs no value. There are many more of these states, and none of them finds
+what is not found without conditions: those are asked first, and only where one of them leads to a value are its
+conditions looked at.
 
 Termination. Around a loop the place may be another one each time. The paper lets questions visit a node twice, which
 is a distance of one iteration. Here the *trips* of a state are the least number of retreating edges from a load to
@@ -150,8 +152,8 @@ class QuestionGraph:
     """
 
     __slots__ = (
-        "_ahead", "_finite", "_order", "_states", "_touches", "_users", "conditions", "kills", "origins", "places",
-        "regions", "sources",
+        "_ahead", "_finite", "_order", "_predecessors", "_states", "_touches", "_users", "conditions", "kills",
+        "origins", "places", "regions", "sources",
     )  # fmt: skip
 
     def __init__(
@@ -162,6 +164,7 @@ class QuestionGraph:
         is_finite: frozenset[BasicBlock] = frozenset(),
         candidates: Container[Instruction] | None = None,
         conditions: Conditions | None = None,
+        asked: QuestionGraph | None = None,
     ) -> None:
         """Ask the questions.
 
@@ -177,6 +180,9 @@ class QuestionGraph:
             The loads that are asked for; by default all.
         conditions
             What states may assume; nothing by default.
+        asked
+            The graph of the same `kills` for these candidates, and perhaps for others, that assumes nothing. By
+            default these questions are asked first.
         """
         self.kills, self.regions, self.places = kills, regions, kills.places
         self.conditions = conditions
@@ -184,6 +190,7 @@ class QuestionGraph:
         self._finite = is_finite
         order = reverse_postorder(view.cfg.succs)
         self._order = {view.blocks[b]: k for k, b in enumerate(order)}
+        self._predecessors = {block: block.predecessors for block in self._order}
         self._touches = {block: list(self._touching(block)) for block in self._order}
         self._ahead: dict[State, Ahead] = {}
         self._states: dict[tuple[BasicBlock, Place, Assumed], State] = {}
@@ -197,7 +204,12 @@ class QuestionGraph:
                 if is_candidate(load) and load in near and (candidates is None or load in candidates):
                     assert touch.place is not None
                     self.origins[load] = self.above(block, touch.position, touch.place)
-        self._explore(max_distance, near)
+        useful: set[tuple[BasicBlock, Place]] | None = None
+        if conditions is not None:
+            if asked is None:
+                asked = QuestionGraph(kills, regions, max_distance, is_finite, candidates)
+            useful = asked.useful
+        self._explore(max_distance, near, useful)
 
     def _touching(self, block: BasicBlock) -> Iterator[Touch]:
         for position, instruction in enumerate(block.instructions):
@@ -271,12 +283,25 @@ class QuestionGraph:
             found.extend(more)
         return reached
 
+    @property
+    def useful(self) -> set[tuple[BasicBlock, Place]] | None:
+        """Blocks and places of the promising states; None where states were left out, so that others may be."""
+        return {(s.block, s.place) for s in self.promising} if len(self.sources) < MAX_STATES else None
+
     def is_retreating(self, source: BasicBlock, target: BasicBlock) -> bool:
         """Whether an edge goes back in reverse postorder, as every cycle does somewhere."""
         return self._order.get(source, -1) >= self._order[target]
 
-    def _explore(self, max_distance: int, near: Mapping[Instruction, int]) -> None:
-        """Find the states that loads lead to, those of few trips first; `near` says where trips begin."""
+    def _explore(
+        self,
+        max_distance: int,
+        near: Mapping[Instruction, int],
+        useful: Container[tuple[BasicBlock, Place]] | None,
+    ) -> None:
+        """Find the states that loads lead to, those of few trips first; `near` says where trips begin.
+
+        Behind states that are not `useful` nothing is asked: an answer is looked for in vain there.
+        """
         levels: list[list[State]] = [[] for _ in range(max_distance)]
         for load, source in self.origins.items():
             if isinstance(source, Asked):
@@ -287,10 +312,13 @@ class QuestionGraph:
                 if state in self.sources or len(self.sources) >= MAX_STATES:
                     continue
                 self.sources[state] = found = self._answers(state)
+                in_vain = useful is not None and (state.block, state.place) not in useful
                 for source, answer in found:
                     if not isinstance(answer, Asked):
                         continue
                     self._users.setdefault((answer.state, state.block), []).append(state)
+                    if in_vain:
+                        continue
                     if not self.is_retreating(source, state.block):
                         pending.append(answer.state)
                     elif trips + 1 < max_distance:
@@ -299,7 +327,7 @@ class QuestionGraph:
     def _answers(self, state: State) -> list[tuple[BasicBlock, Source]]:
         """Who answers for a state at the end of each predecessor."""
         found: list[tuple[BasicBlock, Source]] = []
-        for source in state.block.predecessors:
+        for source in self._predecessors[state.block]:
             assumed: Assumed | None = ()
             if self.conditions is not None:
                 assumed = self.conditions.before(state.assumed, source, state.block)

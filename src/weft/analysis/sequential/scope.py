@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from weft.analysis.integers.intervals import INVERTED
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.sequential.names import value_name
 from weft.analysis.symbolic.expression import Expression, Symbol
-from weft.graph.block_index import block_index
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Function, Instruction, Module, Value
@@ -277,7 +277,7 @@ class Scope:
     def ranges(self) -> Ranges:
         """Ranges in numbers, of the function whatever its context."""
         if self._ranges is None:
-            self._ranges = Ranges(self.function, self.view, block_index(self.view.cfg))
+            self._ranges = ranges_of(self.function, self.view)
         return self._ranges
 
     def loop_of(self, block: BasicBlock) -> LoopContext | None:

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
-from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -99,7 +99,7 @@ def _next(function: Function, done: set[BasicBlock]) -> tuple[CFGView, Loop, Cou
         if store is None or not is_left_by_itself(loop):
             continue
         if ranges is None:
-            ranges = Ranges(function, view, block_index(view.cfg))
+            ranges = ranges_of(function, view)
         banked = _banked(loop, store, ranges, function.layout)
         if banked is not None:
             return view, own, loop, banked

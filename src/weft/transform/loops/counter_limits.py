@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from weft.analysis.integers.differences import Differences
 from weft.analysis.integers.intervals import INVERTED, SWAPPED, Interval, full
-from weft.analysis.integers.ranges import Ranges
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
-from weft.graph.block_index import block_index
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -53,7 +52,7 @@ class Limits:
         view = cfg_of(function)
         self.loop = loop
         self.type = loop.counter.type
-        self.ranges = Ranges(function, view, block_index(view.cfg))
+        self.ranges = ranges_of(function, view)
         self.differences = Differences(self.ranges)
         self.predicate = self._predicate()
         self.is_signed = self.predicate.startswith("s")

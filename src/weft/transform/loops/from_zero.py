@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.analysis.integers.intervals import full
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit, counted_loop, is_left_by_itself
-from weft.graph.block_index import block_index
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
@@ -75,7 +75,7 @@ def _next(
             continue
         asked = _asked(loop, view)
         if asked and ranges is None:
-            ranges = Ranges(function, view, block_index(view.cfg))
+            ranges = ranges_of(function, view)
         moved = [number for number in asked if ranges is not None and _is_moved(number, loop, ranges)]
         if (
             (moved or _asks(loop))

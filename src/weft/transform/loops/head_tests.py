@@ -20,8 +20,8 @@ import operator
 from msgspec import Struct
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -88,7 +88,7 @@ def _turn_one(function: Function) -> BasicBlock | None:
     loops = [found for loop in loop_forest(view.cfg).loops if (found := _last_test(view, loop)) is not None]
     if not loops:
         return None
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     for loop in loops:
         if _has_round(loop, ranges):
             return _turn(function, loop)

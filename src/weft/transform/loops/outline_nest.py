@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import Counter
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
-from weft.graph.block_index import block_index
 from weft.ir import Argument, BasicBlock, Builder, ConstInt, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.cfg_view import cfg_of
@@ -159,7 +159,7 @@ def iteration_bounds(levels: Sequence[ParallelLoop]) -> tuple[int, ...]:
     source = levels[0].loop.header.function
     assert source is not None
     view = cfg_of(source)
-    ranges = Ranges(source, view, block_index(view.cfg))
+    ranges = ranges_of(source, view)
     return tuple(_least_bound(level.loop.counter, ranges) for level in levels)
 
 

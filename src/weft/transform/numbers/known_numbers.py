@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from weft.analysis.integers.differences import Differences
 from weft.analysis.integers.intervals import Interval
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import IntType
@@ -32,7 +32,7 @@ def replace_known_numbers(function: Function, comparisons: bool = False) -> int:
     if not asking:
         return 0
     view = cfg_of(function)
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     differences = Differences(ranges)
     known = {i: value for i in asking if (value := _value(i, ranges, differences)) is not None}
     for instruction, value in known.items():

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.graph.block_index import block_index
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
@@ -35,7 +36,7 @@ def halve_numbers(function: Function) -> int:
         return 0
     view = cfg_of(function)
     index = block_index(view.cfg)
-    ranges = Ranges(function, view, index)
+    ranges = ranges_of(function, view)
     short = {i for i in map(_extended, extensions) if i is not None and _is_short(ranges, i)}
     chosen = _connected(extensions, _numbers_of_low_halves(function, ranges))
     if not chosen and not short:

@@ -17,8 +17,7 @@ not poison.
 from __future__ import annotations
 
 from weft.analysis.integers.differences import Differences
-from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, IntType
@@ -30,7 +29,7 @@ def replace_near_remainders(function: Function) -> int:
     if not asking:
         return 0
     view = cfg_of(function)
-    differences = Differences(Ranges(function, view, block_index(view.cfg)))
+    differences = Differences(ranges_of(function, view))
     # What is known is of the program as it is.
     known = [(i, made) for i in asking if (made := _how_near(i, differences)) is not None]
     for remainder, (times, is_negative) in known:

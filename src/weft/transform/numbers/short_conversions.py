@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from weft.analysis.integers.converted_floats import is_conversion, is_never_nan, limits_of
 from weft.analysis.integers.intervals import Interval, full
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
@@ -43,7 +43,7 @@ def shorten_conversions(function: Function) -> int:
     if not wide and not floats:
         return len(few)
     view = cfg_of(function)
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     # Both are asked before anything changes.
     fitting = [_fits(ranges.of(i)) for i in wide]
     same = [all(_sees_the_same(u, i, ranges) for u in i.instruction_users()) for i in wide]

@@ -19,8 +19,8 @@ undefined, with nothing between them that could end the thread or wait for other
 
 from __future__ import annotations
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -40,7 +40,7 @@ def sign_counters(function: Function) -> int:
     found = [(loop, phi) for loop in loop_forest(view.cfg).loops for phi in _accessed(function, view, loop)]
     if not found:
         return 0
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     return sum(_sign(function, phi, view, loop, ranges) for loop, phi in found)
 
 

@@ -23,9 +23,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.integers.intervals import Interval, full
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.alias import locate
-from weft.graph.block_index import block_index
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
@@ -44,7 +44,7 @@ def sign_indices(function: Function) -> int:
     if not extensions:
         return 0
     view = cfg_of(function)
-    ranges = Ranges(function, view, block_index(view.cfg))
+    ranges = ranges_of(function, view)
     sums, changed = _Signed(ranges, AnchoredSums(function, view), {}, {}), 0
     extended: dict[tuple[Value, Value], Value] = {}
     for address in found:

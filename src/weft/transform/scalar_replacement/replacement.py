@@ -109,18 +109,31 @@ class _Facts(Struct):
 
     @classmethod
     def of(
-        cls, divergence: Divergence, max_distance: int, promise: Promise | None, by_condition: bool
+        cls,
+        divergence: Divergence,
+        max_distance: int,
+        promise: Promise | None,
+        by_condition: bool,
+        asked: QuestionGraph | None = None,
     ) -> _Facts:
-        """`by_condition` asks for the loads of arms alone, and for the threads that take the arm."""
+        """`by_condition` asks for the loads of arms alone, and for the threads that take the arm.
+
+        What was `asked` before for all threads of the function, as it still is, is not asked again.
+        """
         function, shared = divergence.function, divergence.facts
-        kills = Kills(Places(function.layout), shared.objects, shared.ranges.of, promise)
+        kills = (
+            asked.kills
+            if asked
+            else Kills(Places(function.layout), shared.objects, shared.ranges.of, promise)
+        )
         regions = Regions(shared.view, divergence.is_divergent_branch)
         loops = shared.propagation.loops
         candidates = loads_in_company(shared.view, loops)
         conditions = Conditions(regions, loops) if by_condition else None
         if conditions is not None:
             candidates = _in_arms(candidates, conditions)
-        graph = QuestionGraph(kills, regions, max_distance, finite_loops(shared.view), candidates, conditions)
+        finite = finite_loops(shared.view)
+        graph = QuestionGraph(kills, regions, max_distance, finite, candidates, conditions, asked)
         presence = Presence(function, graph, shared.ranges)
         return cls(divergence, graph, presence, entered_bodies(shared.view))
 
@@ -180,7 +193,7 @@ class _Replacing(Struct):
             return False
         self.by_condition = True
         promise = facts.graph.kills.promise
-        self.facts = _Facts.of(facts.divergence, self.max_distance, promise, self.by_condition)
+        self.facts = _Facts.of(facts.divergence, self.max_distance, promise, self.by_condition, facts.graph)
         return True
 
     def replace_and_hoist(self) -> Solution:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.graph.block_index import block_index
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32
@@ -52,7 +52,7 @@ def undo_unrolling(function: Function) -> list[BasicBlock]:
 def _undo_one(function: Function) -> BasicBlock | None:
     for pair in pairs(function):
         view = cfg_of(function)
-        ranges = Ranges(function, view, block_index(view.cfg))
+        ranges = ranges_of(function, view)
         for unrolled_first in (True, False):
             for factor in _FACTORS:
                 parts = Parts(pair, factor, unrolled_first)
