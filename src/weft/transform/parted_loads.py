@@ -1,14 +1,14 @@
 """A load behind ways that meet, of an address that each of them has chosen: a load of each way.
 
 ``if d == 0: a = m[y, x - 1]`` and ``else: a = m[y - 1, x]`` load neighbours, along `x`, whichever way is taken. LLVM
-moves such loads behind the ways, to an address that is a φ. Lanes that have taken different ways would gather there, and
-nothing is known of a loop with such an address. On its way each load is one of neighbours again.
+moves such loads behind the ways, to an address that is a φ. Lanes that have taken different ways would gather there,
+and nothing is known of a loop with such an address. On its way each load is one of neighbours again.
 
 That is so for addresses that are sums of ids, counters and parameters. What is looked up is gathered in any case, once
 behind the ways rather than on each.
 
-Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no load is of a φ of such addresses in its own
-block, unless something is written between them. Preserves the program under FR.
+Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no load is of a φ of such addresses in its
+own block, unless something is written between them. Preserves the program under FR.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ def _find(function: Function) -> Instruction | None:
         for instruction in block.instructions:
             if may_write(instruction):
                 break
-            if instruction.op != "load" or not instruction.is_plain_access or instruction.pointer not in phis:
+            if instruction.op != "load" or not instruction.is_plain_access:
                 continue
-            if all(_is_of_neighbours(place, headers, function) for place in instruction.pointer.operands):
+            phi = next((phi for phi in phis if phi is instruction.pointer), None)
+            if phi and all(_is_of_neighbours(place, headers, function) for place in phi.operands):
                 return instruction
     return None
 
@@ -82,7 +83,7 @@ def _part(load: Instruction) -> None:
 
     def on_its_way(place: Value, source: BasicBlock) -> Value:
         copy = Instruction(
-            "load", load.type, [place], flags=load.flags, attrs=dict(load.attrs), name=load.name, loc=load.loc
+            "load", load.type, [place], flags=load.flags, attrs=load.attrs, name=load.name, loc=load.loc
         )
         copy.metadata = load.metadata
         source.insert(len(source.instructions) - 1, copy)
