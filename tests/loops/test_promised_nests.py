@@ -483,3 +483,29 @@ def test_chosen_places_along_rows_have_lanes_along_the_row(width) -> None:
     chosen_neighbours(size, way, wanted)
     assert np.array_equal(out, wanted)
     assert "and all cores share both loops" in " ".join(map(str, compiled.remarks))
+
+
+def states(seen, start, out):
+    """Four states of a chain, in a small array of each iteration."""
+    for i in prange(out.size):
+        now, then = np.empty(4, np.float32), np.empty(4, np.float32)
+        for s in range(4):
+            now[s] = start[s, seen[i, 0]]
+        for k in range(1, seen.shape[1]):
+            total = np.float32(0)
+            for s in range(4):
+                then[s] = (now[0] + now[s]) * start[s, seen[i, k]]
+                total += then[s]
+            for s in range(4):
+                now[s] = math.sqrt(then[s] / total)
+        out[i] = now[0] + now[3]
+
+
+def test_loops_of_four_that_fill_small_arrays_leave_the_lanes_to_the_loop_around_them() -> None:
+    seen, start = DRAW.integers(0, 3, (19, 5)).astype(np.int32), DRAW.random((4, 3)).astype(np.float32) + 1
+    out, wanted = np.zeros((2, 19), np.float32)
+    compiled = weft.jit(states)
+    compiled(seen, start, out)
+    states(seen, start, wanted)
+    assert np.allclose(out, wanted, rtol=1e-5)
+    assert not any("runs 4 iterations at a time" in str(each) for each in compiled.remarks)
