@@ -38,7 +38,7 @@ OPTIONAL_PASSES = {
             "likely conversions",
             "low halves",
         ),
-        *("meeting stores", "narrow φs", "narrowing"),
+        *("meeting stores", "narrow φs", "narrowing", "parted loads"),
         *(
             "rolled loops",
             "rounds together",

@@ -458,3 +458,54 @@ def test_lanes_stay_along_a_loop_whose_iterations_have_objects() -> None:
     assert np.array_equal(out, np.sort(a))
     remarks = " ".join(map(str, compiled.remarks))
     assert "on all cores" in remarks and "share both loops" not in remarks
+
+
+def chosen_neighbours(size, way, out):
+    """The larger of two neighbours, which another array chooses: loads of a place where branches meet."""
+    for y in prange(1, size.shape[0] - 1):
+        for x in range(1, size.shape[1] - 1):
+            if way[y, x] == 0:
+                a, b = size[y, x - 1], size[y, x + 1]
+            elif way[y, x] == 1:
+                a, b = size[y - 1, x], size[y + 1, x]
+            else:
+                a, b = size[y - 1, x - 1], size[y + 1, x + 1]
+            out[y, x] = size[y, x] if size[y, x] >= a and size[y, x] >= b else 0
+
+
+@pytest.mark.parametrize("width", [None, 8])
+def test_chosen_places_along_rows_have_lanes_along_the_row(width) -> None:
+    """At an explicit width, too: it says how many lanes there are, not along which loop."""
+    size, way = DRAW.random((9, 43)).astype(np.float32), DRAW.integers(0, 3, (9, 43)).astype(np.int8)
+    out, wanted = np.zeros_like(size), np.zeros_like(size)
+    compiled = weft.jit(chosen_neighbours, width=width)
+    compiled(size, way, out)
+    chosen_neighbours(size, way, wanted)
+    assert np.array_equal(out, wanted)
+    assert "and all cores share both loops" in " ".join(map(str, compiled.remarks))
+
+
+def states(seen, start, out):
+    """Four states of a chain, in a small array of each iteration."""
+    for i in prange(out.size):
+        now, then = np.empty(4, np.float32), np.empty(4, np.float32)
+        for s in range(4):
+            now[s] = start[s, seen[i, 0]]
+        for k in range(1, seen.shape[1]):
+            total = np.float32(0)
+            for s in range(4):
+                then[s] = (now[0] + now[s]) * start[s, seen[i, k]]
+                total += then[s]
+            for s in range(4):
+                now[s] = math.sqrt(then[s] / total)
+        out[i] = now[0] + now[3]
+
+
+def test_loops_of_four_that_fill_small_arrays_leave_the_lanes_to_the_loop_around_them() -> None:
+    seen, start = DRAW.integers(0, 3, (19, 5)).astype(np.int32), DRAW.random((4, 3)).astype(np.float32) + 1
+    out, wanted = np.zeros((2, 19), np.float32)
+    compiled = weft.jit(states)
+    compiled(seen, start, out)
+    states(seen, start, wanted)
+    assert np.allclose(out, wanted, rtol=1e-5)
+    assert not any("runs 4 iterations at a time" in str(each) for each in compiled.remarks)

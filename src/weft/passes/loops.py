@@ -55,6 +55,7 @@ from weft.passes.scalar import (
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
     MEETING_STORES,
+    PARTED_LOADS,
     ROLLED_LOOPS,
     SET_TESTS,
     SHARED_LOADS,
@@ -345,7 +346,6 @@ AUTO_LOOPS: Pass[JitUnit] = Pass(
     "auto loops",
     "loops that are found to be parallel are marked, behind tests of what that rests on",
     _mark_parallel_loops,
-    applies=lambda unit: unit.auto or unit.width is None,
     source="Juravle, §4.1",
 )
 PARALLEL_LOOPS: Pass[JitUnit] = Pass(
@@ -371,6 +371,7 @@ LOOPS = PassList(
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
+        PARTED_LOADS,
         SET_TESTS,
         INVARIANTS,
         GUARD_BOUNDS,

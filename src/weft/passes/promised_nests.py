@@ -256,13 +256,16 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
 
 def _is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
     """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
-    terms = linear_location(access.pointer, layout).terms
-    return not all(is_for_the_end(index) or _steps(index, inside) for index in terms)
+    place = linear_location(access.pointer, layout)
+    return not all(is_for_the_end(each) or _steps(each, inside) for each in (place.base, *place.terms))
 
 
 def _steps(value: Value, inside: set[BasicBlock]) -> bool:
-    if not isinstance(value, Instruction) or not changes_in(value, inside) or value.is_phi:
+    if not isinstance(value, Instruction) or not changes_in(value, inside):
         return True
+    if value.is_phi:
+        # One where branches meet is a choice of places, as a `select` is.
+        return any(block not in inside for _, block in value.incoming())
     return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
 
 

@@ -42,6 +42,7 @@ from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_addresses import widen_addresses
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.numbers.wide_sums import keeps_ids_in_memory, widen_sums
+from weft.transform.parted_loads import part_loads
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.stack_addresses import sink_stack_addresses
 from weft.transform.wide_masks import widen_masks
@@ -131,6 +132,10 @@ def _shorten_conversions(unit: ScalarUnit) -> bool:
 
 def _narrow_phis(unit: ScalarUnit) -> bool:
     return sum(map(narrow_phis, unit.module.definitions())) > 0
+
+
+def _part_loads(unit: ScalarUnit) -> bool:
+    return sum(map(part_loads, unit.module.definitions())) > 0
 
 
 def _merge_meeting_stores(unit: ScalarUnit) -> bool:
@@ -268,6 +273,13 @@ SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
 )
 NARROW_PHIS: Pass[ScalarUnit] = Pass(
     "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
+)
+PARTED_LOADS: Pass[ScalarUnit] = Pass(
+    "parted loads",
+    "ways that meet do not choose which of several rows is loaded behind them",
+    _part_loads,
+    requires=(PLAIN,),
+    optional=True,
 )
 MEETING_STORES: Pass[ScalarUnit] = Pass(
     "meeting stores",

@@ -133,8 +133,9 @@ def lane_loops(
     near = 0
     for candidate in direct:
         inner = parallel_loop(function, view, candidate, layout, promised=True, reassociate=True)
-        short = not isinstance(inner, Obstacle) and _is_short(inner.loop) and not _is_half(inner.loop)
-        if isinstance(inner, Obstacle) or short or _counts_on(outer, inner):
+        if isinstance(inner, Obstacle) or _counts_on(outer, inner):
+            continue
+        if _is_short(inner.loop) and not (_is_half(inner.loop) and _stores_to_arrays(inner.loop, layout)):
             continue
         if inner.reductions and _most_iterations(inner.loop, view) < few:
             continue
@@ -284,6 +285,12 @@ def _is_half(loop: CountedLoop) -> bool:
     if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
         return False
     return bound.signed - start.signed == FEW // 2 * step
+
+
+def _stores_to_arrays(loop: CountedLoop, layout: DataLayout) -> bool:
+    """Whether a loop stores to more than what each iteration around it has of its own, side by side in lanes."""
+    stores = (i for block in loop.blocks for i in block.instructions if i.op == "store")
+    return any(not _is_at_hand(linear_location(i.pointer, layout).base) for i in stores)
 
 
 def _is_rectangular(outer: ParallelLoop, inner: ParallelLoop) -> bool:
