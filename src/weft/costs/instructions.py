@@ -62,6 +62,11 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("llvm.assume", "llvm.lifetime"), FREE),
     # To the nearest integer that there is: with minimum, maximum, and what is behind the last float in range.
     **dict.fromkeys(("llvm.fptosi", "llvm.fptoui"), Cost(16, 3)),
+    # Bytes are looked up in registers.
+    **dict.fromkeys(("llvm.ctpop", "llvm.bitreverse"), Cost(8, 3)),
+    **dict.fromkeys(("llvm.ctlz", "llvm.cttz"), Cost(12, 5)),
+    **dict.fromkeys(("llvm.bswap", "llvm.uadd.sat", "llvm.usub.sat"), Cost(2, 1)),
+    **dict.fromkeys(("llvm.fshl", "llvm.fshr"), Cost(3, 1.5)),
     "getelementptr": Cost(2, 1),
     **dict.fromkeys(("extractelement", "insertelement", "shufflevector"), Cost(3, 1)),
     **dict.fromkeys(("extractvalue", "insertvalue", "alloca"), FREE),

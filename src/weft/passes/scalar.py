@@ -18,6 +18,7 @@ from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.bit_counts import count_bits
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
@@ -122,6 +123,7 @@ def _take_apart(unit: ScalarUnit) -> bool:
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
     near = sum(map(replace_near_remainders, unit.module.definitions()))
     near += sum(map(replace_called_remainders, unit.module.definitions()))
+    near += sum(map(count_bits, list(unit.module.definitions())))
     return near + sum(map(replace_known_numbers, unit.module.definitions())) > 0
 
 
@@ -259,7 +261,7 @@ AGGREGATES: Pass[ScalarUnit] = Pass(
 )
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
-    "no number of known sign is asked for it, and none near a divisor is divided for its remainder",
+    "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once",
     _replace_known_numbers,
     requires=(PLAIN,),
     optional=True,
