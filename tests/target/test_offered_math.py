@@ -72,7 +72,12 @@ def test_what_the_vectorizer_has_not_taken_is_gone_behind_the_pipeline() -> None
 
 def many(o, a):
     for i in range(a.size):
-        o[i] = math.exp(-a[i]) + math.sin(a[i]) * math.log1p(a[i]) + math.atan2(a[i], 2.0) + math.hypot(a[i], 1.0)
+        o[i] = (
+            math.exp(-a[i])
+            + math.sin(a[i]) * math.log1p(a[i])
+            + math.atan2(a[i], 2.0)
+            + math.hypot(a[i], 1.0)
+        )
 
 
 @pytest.mark.parametrize("type", [np.float32, np.float64])

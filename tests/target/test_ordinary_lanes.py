@@ -140,3 +140,66 @@ def test_integers_of_64_bits_are_what_they_were(isa: Isa, width: int, type: str)
         wanted = [0 if np.isnan(v) else int(np.clip(np.trunc(v), -(2.0**63), 2.0**63)) if abs(v) < 2.0**63 else
                   (2**63 - 1 if v > 0 else -(2**63)) for v in x.tolist()]  # fmt: skip
         np.testing.assert_array_equal(got, np.array(wanted, np.int64))
+
+
+def divided(body: str, isa: Isa = AVX2) -> str:
+    module = read_module(f"define <4 x i64> @f(<4 x i64> %x, <4 x i64> %y) {{\n{body}\n}}")
+    mark_ordinary(module.functions["f"], isa)
+    return with_ordinary_lanes(write_module(module, plain=True), isa)
+
+
+def test_remainders_are_made_of_quotients_that_are_there() -> None:
+    both = "  %r = srem <4 x i64> %x, %y\n  %q = sdiv <4 x i64> %x, %y\n  %s = add <4 x i64> %r, %q\n  ret <4 x i64> %s"
+    main = divided(both).partition("define <4 x i64> @f")[2].partition("\n}")[0]
+    assert main.count("call <4 x i64> @weft.ordinary.sdiv.v4i64(") == 1 and "srem" not in main
+    # One of another kind is no help.
+    other = divided(both.replace("sdiv", "udiv"))
+    assert "@weft.ordinary.srem.v4i64(" in other and "@weft.ordinary.udiv.v4i64(" in other
+
+
+def test_divisions_by_constants_are_products_to_llvm() -> None:
+    assert "weft.ordinary" not in divided("  %q = sdiv <4 x i64> %x, splat (i64 7)\n  ret <4 x i64> %q")
+
+
+DIVISIONS = """
+  %p = getelementptr i64, ptr %in, i64 %tid
+  %x = load i64, ptr %p
+  %k = add i64 %tid, %n
+  %q = getelementptr i64, ptr %in, i64 %k
+  %y = load i64, ptr %q
+  %d = {sign}div i64 %x, %y
+  %m = {sign}rem i64 %y, %x
+  %s = shl i64 %m, 7
+  %r = xor i64 %d, %s
+  %at = getelementptr i64, ptr %out, i64 %tid
+  store i64 %r, ptr %at
+"""
+
+
+@pytest.mark.parametrize(("isa", "width", "sign"), pairs(ISAS, [4, 16, 64], ["s", "u"]))
+def test_integers_are_divided_as_they_were(isa: Isa, width: int, sign: str) -> None:
+    number = np.int64 if sign == "s" else np.uint64
+    code = compile_kernel(kernel_text(DIVISIONS.format(sign=sign)), width, isa)
+    rng = np.random.default_rng(4)
+    ends = np.array(
+        [1, 2, 3, 7, (1 << 30) - 1, 1 << 30, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 62) + 1], np.int64
+    )
+    if sign == "s":
+        ends = np.concatenate([ends, -ends])
+    small = rng.integers(1, 1 << 30, (2, 64)) * (rng.choice([-1, 1], (2, 64)) if sign == "s" else 1)
+    mixed = rng.choice(ends, (2, 64))
+    few = small.copy()
+    few[0, 5] = ends[-1]
+    for x, y in (small, mixed, few):
+        got = np.zeros(64, number)
+        code((np.concatenate([x, y]).astype(number), got, 64, 0), 64)
+        pairs_of = [(int(a), int(b)) for a, b in zip(x, y, strict=True)]
+        wanted = [_towards_zero(a, b)[0] ^ (_towards_zero(b, a)[1] << 7) for a, b in pairs_of]
+        np.testing.assert_array_equal(
+            got, np.array([w & (1 << 64) - 1 for w in wanted], np.uint64).astype(number)
+        )
+
+
+def _towards_zero(a: int, b: int) -> tuple[int, int]:
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return quotient, a - quotient * b

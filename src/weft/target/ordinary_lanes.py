@@ -10,27 +10,34 @@ So the sum is between ``-|y|`` and ``|y|`` and a multiple of what the least bit 
 than a float.
 
 Floats become integers of 64 bits by instructions for one of them, where there are no registers for masks; those that
-fit in 32 bits are converted as such, and extended. Whether all lanes are ordinary is asked of each vector; where not,
+fit in 32 bits are converted as such, and extended. No processor divides vectors of integers: those of 64 bits that have
+31 are divided as doubles, whose quotient is as far from the next integer as one by the divisor, unless it is one. Where
+there is a quotient, the remainder is what is left. Whether all lanes are ordinary is asked of each vector; where not,
 another function does what LLVM does.
 
 Precondition: plain LLVM IR, at the end of all passes on it. Postcondition: no remainder of floats of 32 bits, or where
-there are fused sums of 64, and without registers for masks no vector of 64-bit integers from floats, but in functions
-that are called where some lane is odd. Preserves what functions give.
+there are fused sums of 64; without registers for masks no vector of 64-bit integers from floats; and no vector of such
+integers divided by another one, but in functions that are called where some lane is odd. Preserves what functions give.
 """
 
 from __future__ import annotations
 
 import re
 
-from weft.ir import Builder, Function, Instruction
-from weft.ir.types import F32, F64, I64, FloatType, FunctionType, Type, VectorType
+from weft.ir import BasicBlock, Builder, Function, Instruction
+from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.constants import Constant
+from weft.ir.types import F32, F64, I64, FloatType, FunctionType, IntType, Type, VectorType
 from weft.machine.targets import Isa
 
 _NAME = "weft.ordinary."
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint)\.(?:v(?P<lanes>\d+))?f(?P<bits>32|64)\([^\n]*\n",
+    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint|[su]div|[su]rem)\."
+    r"(?:v(?P<lanes>\d+))?[fi](?P<bits>32|64)\([^\n]*\n",
     re.MULTILINE,
 )
+_QUOTIENTS = {"srem": "sdiv", "urem": "udiv"}
+_DIVISIONS = (*_QUOTIENTS, *_QUOTIENTS.values())
 _SATURATING = "llvm.fptosi.sat."
 _TYPES = {32: "float", 64: "double"}
 _EXACT = {32: "0x4160000000000000", 64: "0x4330000000000000"}
@@ -42,7 +49,7 @@ _ATTRIBUTES = "nounwind willreturn memory(none)"
 
 def mark_ordinary(function: Function, isa: Isa) -> int:
     """Replace such operations by calls of functions that `with_ordinary_lanes` defines; how many."""
-    found = 0
+    found = sum(map(_take_quotients, function.blocks))
     for block in function.blocks:
         for i in list(block.instructions):
             op = _operation(i, isa)
@@ -60,11 +67,39 @@ def mark_ordinary(function: Function, isa: Isa) -> int:
     return found
 
 
+def _take_quotients(block: BasicBlock) -> int:
+    """Make remainders of quotients, where a block computes both; how many."""
+    divisions = [i for i in block.instructions if _divides(i)]
+    found = 0
+    for rest in [i for i in divisions if i.op in _QUOTIENTS]:
+        op, (x, y) = _QUOTIENTS[rest.op], rest.operands
+        quotient = next((i for i in divisions if i.op == op and i.operands == rest.operands), None)
+        if quotient is None:
+            continue
+        if block.instructions.index(quotient) > block.instructions.index(rest):
+            quotient.detach()
+            block.insert_before(rest, quotient)
+        builder = Builder(before=rest)
+        builder.loc = rest.loc
+        replace_and_erase(rest, builder.binary("sub", x, builder.binary("mul", quotient, y)))
+        found += 1
+    return found
+
+
+def _divides(i: Instruction) -> bool:
+    """Whether vectors of 64-bit integers are divided; by constants LLVM multiplies."""
+    if i.op not in _DIVISIONS or not isinstance(i.type, VectorType) or i.type.element != I64:
+        return False
+    return not isinstance(i.operands[1], Constant)
+
+
 def _operation(i: Instruction, isa: Isa) -> str | None:
     """What is computed, as functions are named."""
     if i.op == "frem":
         number = _element(i.type)
         return "frem" if number == F32 or (number == F64 and "fma" in isa.features) else None
+    if _divides(i):
+        return i.op
     if isa.mask_registers or not isinstance(i.type, VectorType) or i.type.element != I64:
         return None
     number = i.args[0] if i.op == "call" else i.operands[0]
@@ -81,8 +116,9 @@ def _element(type: Type) -> Type:
 
 def _suffix(type: Type) -> str:
     number = _element(type)
-    assert isinstance(number, FloatType)
-    return f"v{type.count}f{number.bits}" if isinstance(type, VectorType) else f"f{number.bits}"
+    assert isinstance(number, FloatType | IntType)
+    name = f"{'f' if isinstance(number, FloatType) else 'i'}{number.bits}"
+    return f"v{type.count}{name}" if isinstance(type, VectorType) else name
 
 
 def with_ordinary_lanes(text: str, isa: Isa) -> str:
@@ -91,7 +127,9 @@ def with_ordinary_lanes(text: str, isa: Isa) -> str:
 
     def define(found: re.Match[str]) -> str:
         lines = _Lines(int(found["bits"]), int(found["lanes"] or 0), needed)
-        return (_remainder(lines, isa) if found["op"] == "frem" else _conversion(lines, found["op"])) + "\n"
+        if found["op"] == "frem":
+            return _remainder(lines, isa) + "\n"
+        return (_division if found["op"] in _DIVISIONS else _conversion)(lines, found["op"]) + "\n"
 
     text = _DECLARED.sub(define, text)
     declared = set(re.findall(r"^(?:declare|define)[^\n]*?@([\w.]+)\(", text, re.MULTILINE))
@@ -229,5 +267,48 @@ odd:
 end:
   %result = phi {integers} [ %extended, %ordinary ], [ %whole, %odd ]
   ret {integers} %result
+}}
+"""
+
+
+def _division(w: _Lines, op: str) -> str:
+    whole, short, wide, name = w.type("i64"), w.type("i32"), w.type("double"), f"{_NAME}{op}.v{w.lanes}i64"
+    # Signed ones are between -2^30 and 2^30, so that no quotient is 2^31.
+    moved = f"splat (i64 {1 << 30 if op[0] == 's' else 0})"
+    rest = f"""\
+  %multiple = mul {short} %quotient, %y.short
+  %rest = sub {short} %x.short, %multiple"""
+    result = "%quotient" if op.endswith("div") else "%rest"
+    return f"""\
+define internal {whole} @{name}.odd({whole} %x, {whole} %y) noinline cold nounwind {{
+  %number = {op} {whole} %x, %y
+  ret {whole} %number
+}}
+
+define internal {whole} @{name}({whole} %x, {whole} %y) alwaysinline nounwind {{
+entry:
+  %x.moved = add {whole} %x, {moved}
+  %y.moved = add {whole} %y, {moved}
+  %either = or {whole} %x.moved, %y.moved
+  %high = lshr {whole} %either, splat (i64 31)
+  %fine = icmp eq {whole} %high, zeroinitializer
+{w.all("%fine")}
+  br i1 %all, label %ordinary, label %odd, !prof !{{!"branch_weights", i32 2000, i32 1}}
+ordinary:
+  %x.short = trunc {whole} %x to {short}
+  %y.short = trunc {whole} %y to {short}
+  %x.float = sitofp {short} %x.short to {wide}
+  %y.float = sitofp {short} %y.short to {wide}
+  %ratio = fdiv {wide} %x.float, %y.float
+  %quotient = fptosi {wide} %ratio to {short}
+{rest if op.endswith("rem") else ""}
+  %extended = sext {short} {result} to {whole}
+  br label %end
+odd:
+  %taken.apart = call {whole} @{name}.odd({whole} %x, {whole} %y)
+  br label %end
+end:
+  %result = phi {whole} [ %extended, %ordinary ], [ %taken.apart, %odd ]
+  ret {whole} %result
 }}
 """
