@@ -117,6 +117,42 @@ def test_numbers_are_those_of_python(door: Callable[..., Launch], kind: str) -> 
             assert outcomes[0] == outcomes[1], value
 
 
+SIGNLESS = """.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry put(.param .u64 p, .param .u32 v, .param .u64 w) {
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd0, [p];
+    ld.param.u32 %r0, [v];
+    ld.param.u64 %rd1, [w];
+    st.global.u32 [%rd0], %r0;
+    st.global.u64 [%rd0+8], %rd1;
+    ret;
+}
+"""
+
+
+def test_integers_that_may_have_a_sign() -> None:
+    launch, by_python = (ptx.Module(SIGNLESS).put[1, 1] for _ in range(2))
+    for value in (5, -1, *(s * 2**b - k for b in (31, 32, 63, 64) for s in (1, -1) for k in (0, 1))):
+        outcomes = []
+        for made in (launch, by_python):
+            for args in ((value, 1), (1, value)):
+                y = np.zeros(2, np.int64)
+                try:
+                    if made is by_python:
+                        with weft.profile():
+                            made(y, *args)
+                    else:
+                        made(y, *args)
+                    outcomes.append(y.tolist())
+                except ArgumentError as error:
+                    outcomes.append(error.message)
+        assert outcomes[:2] == outcomes[2:], value
+    assert launch._records
+
+
 @doors
 def test_what_does_not_fit_is_refused_by_python(door: Callable[..., Launch]) -> None:
     launch = door(AXPY, "axpy")
