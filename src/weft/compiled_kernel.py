@@ -15,6 +15,7 @@ from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.machine.host import is_runnable
 from weft.options import CompileOptions, Timings, checking
 from weft.runtime.cache import default_cache
+from weft.runtime.dispatch_records import Overlap
 from weft.runtime.launch import Launcher
 from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.packing import ArgumentPacker
@@ -101,6 +102,13 @@ class CompiledKernelBase:
     def terms(self) -> LaunchTerms:
         """For which launches it is."""
         return made_once(self._whole, None, self._make_known)[1]
+
+    @property
+    def overlap(self) -> Overlap:
+        """Which launches are its own, by whether arrays overlap."""
+        if self.terms.arrays_apart:
+            return Overlap.NONE
+        return Overlap.ANY if self.options.arrays_apart else Overlap.SOME
 
     def slots(self, args: Sequence[Any]) -> list[Any]:
         """The slots of arguments that are of its types."""

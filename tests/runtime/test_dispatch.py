@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 import weft
+from weft.frontend.python.types import NoneType
 from weft.loops.jit import JitFunction
 from weft.runtime.dispatch import calls
+from weft.runtime.dispatch_records import argument_words
 from weft.types import bool_, float32, int8, int64, uint16, uint64
 
 pytestmark = pytest.mark.skipif(calls() is None, reason="objects lie otherwise here")
@@ -644,3 +646,9 @@ def test_complex_numbers_among_other_arguments(type: type, seen: list[tuple[Any,
         assert np.array_equal(out, a * turn)
         assert got == (out[3], out[0] + turn)
     assert len(seen) == 1
+
+
+def test_more_arguments_than_there_are_places_go_through_python() -> None:
+    """None has no slot, but each argument has a place on the stack."""
+    assert argument_words([NoneType()] * 64, ()) is not None
+    assert argument_words([NoneType()] * 65, ()) is None

@@ -79,7 +79,7 @@ def test_grids_of_several_dimensions_and_scratch_memory(threads: int, seen: list
     assert len(seen) == 1
 
 
-def test_arrays_that_overlap_or_are_not_simple_go_through_python(seen: list[int]) -> None:
+def test_arrays_that_are_not_simple_go_through_python(seen: list[int]) -> None:
     @cuda.jit
     def follow(x, y):
         i = cuda.grid(1)
@@ -103,7 +103,8 @@ def test_arrays_that_overlap_or_are_not_simple_go_through_python(seen: list[int]
         assert len(seen) == before + 1
 
 
-def test_arrays_that_must_lie_apart_and_do_not_go_through_python(seen: list[int]) -> None:
+@pytest.mark.parametrize("first", ["apart", "overlapping"])
+def test_code_for_arrays_that_overlap_has_a_record_of_its_own(first: str, seen: list[int]) -> None:
     @cuda.jit
     def sums(x, y):
         i = cuda.grid(1)
@@ -111,16 +112,45 @@ def test_arrays_that_must_lie_apart_and_do_not_go_through_python(seen: list[int]
             y[i] += x[k]
 
     launch = sums[1, 1]
-    for _ in range(3):
+
+    def apart() -> None:
         x, y = np.arange(4.0), np.zeros(4)
         launch(x, y)
         assert y.tolist() == [6.0, 0, 0, 0]
-    assert len(seen) == 1
+
+    def overlapping() -> None:
+        x = np.arange(4.0)
+        launch(x, x[1:])
+        assert x.tolist() == [0.0, 7.0, 2.0, 3.0]
+        x = np.arange(4.0)
+        launch(x, x)
+        assert x.tolist() == [6.0, 1.0, 2.0, 3.0]
+
+    for _ in range(3):
+        for each in (apart, overlapping) if first == "apart" else (overlapping, apart):
+            each()
     (compiled,) = sums.overloads.values()
     assert compiled.terms.arrays_apart
-    x = np.arange(4.0)
-    launch(x, x[1:])
-    assert x.tolist() == [0.0, 7.0, 2.0, 3.0] and len(seen) == 2
+    assert len(seen) == 2, "one for arrays apart, and one for others"
+    for _ in range(12):
+        overlapping()
+        apart()
+    assert len(seen) == 2
+
+
+def test_code_that_arrays_may_overlap_for_has_one_record(seen: list[int]) -> None:
+    @cuda.jit
+    def twice(x, y):
+        i = cuda.grid(1)
+        y[i] = 2 * x[i]
+
+    launch = twice[1, 4]
+    for _ in range(3):
+        x, y = np.arange(4.0), np.zeros(4)
+        launch(x, x)
+        launch(x, y)
+        assert y.tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert len(seen) == 1
 
 
 def test_other_numbers_of_threads_and_other_threads(seen: list[int]) -> None:

@@ -14,12 +14,11 @@ from weft.check.order import order_dependence
 from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
 from weft.check.sampling import run_sampled
 from weft.diag.errors import MiscompilationError, WeftError
-from weft.frontend.python.types import KernelType
 from weft.interp.sanitizer.sanitizer import find
 from weft.options import CompileOptions, check_step
 from weft.passes.lower_kernel import LoweredKernel
+from weft.runtime.dispatch_records import LaunchArguments, Overlap
 from weft.runtime.launch import Launcher
-from weft.runtime.row_numbers import Restriction
 from weft.runtime.shape import LaunchShape
 
 if TYPE_CHECKING:
@@ -66,13 +65,7 @@ class CheckedLauncher:
         self._launched = 0
         self.checked: list[str] = []
 
-    def record(
-        self,
-        shape: LaunchShape,
-        types: Sequence[KernelType],
-        arrays_apart: bool,
-        restrictions: Sequence[Restriction] = (),
-    ) -> None:
+    def record(self, shape: LaunchShape, arguments: LaunchArguments | None, overlap: Overlap) -> None:
         """No launch is made without Python's checks."""
 
     def launch(self, shape: LaunchShape, args: Sequence[Any], *, checked: bool = False) -> None:

@@ -7,15 +7,11 @@ from typing import Any
 
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, WeftError
-from weft.runtime.dispatch import calls, is_loaded
 from weft.runtime.dispatch_records import Record
+from weft.runtime.dispatched import Dispatched
 from weft.runtime.shape import LaunchShape, launch_shape
-from weft.target.once import once
 
 _KEPT = 1024
-
-_MOST_TRIES = 8
-"""How many launches of other arguments may become known to machine code."""
 
 
 class Configurable(ABC):
@@ -57,17 +53,15 @@ class Configurable(ABC):
         )
 
 
-class ConfiguredKernel:
+class ConfiguredKernel(Dispatched):
     """A kernel with a grid; calling it launches, and returns when the kernel is done."""
 
-    __slots__ = ("_records", "_table", "_tries", "kernel", "shape")
-    _parameters = 0
+    __slots__ = ("kernel", "shape")
 
     def __init__(self, kernel: Configurable, shape: LaunchShape) -> None:
+        super().__init__()
         self.kernel = kernel
         self.shape = shape
-        self._records: list[Record] = []
-        self._table = self._tries = 0
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch the kernel; once that was done, machine code does so (`weft.runtime.dispatch`)."""
@@ -84,17 +78,8 @@ class ConfiguredKernel:
         except WeftError as error:
             error.at(call_site())
             raise
-        if self._tries < _MOST_TRIES:
-            self._tries += 1
-            if self._tries > 1 or is_loaded():
-                self._remember(args)
-
-    def _remember(self, args: tuple[Any, ...]) -> None:
-        record = self.kernel.record_of(self.shape, args)
-        if record is not None and not any(map(record.equals, self._records)):
-            self._records.append(record)
-            self._table = record.before(self._table)
-            _call_by_machine_code()
+        if self._may_remember():
+            self._remember(self.kernel.record_of(self.shape, args), ConfiguredKernel)
 
 
 class NoTasks(ConfiguredKernel):
@@ -104,13 +89,6 @@ class NoTasks(ConfiguredKernel):
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Do nothing."""
-
-
-@once
-def _call_by_machine_code() -> None:
-    known = calls()
-    if known is not None:
-        known.take_over(ConfiguredKernel)
 
 
 def shape_of(configuration: Any) -> LaunchShape:

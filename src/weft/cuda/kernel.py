@@ -23,7 +23,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import Signature
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array, have_common_bytes
-from weft.runtime.dispatch_records import Record
+from weft.runtime.dispatch_records import Record, arguments_of_types
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape, tasks_shape
 from weft.target.once import made_once
@@ -167,20 +167,19 @@ class Kernel(Inspectable, Portable, Configurable):
         )
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
-        """What machine code makes such launches by; arrays that are small and apart."""
+        """What machine code makes such launches by, of arrays that are small."""
         args = host_values(args)
-        if self.debug or self._extendable or has_large_array(args) or have_common_bytes(args):
+        if self.debug or self._extendable or has_large_array(args):
             return None
         types = tuple([typeof(a) for a in args])
         compiled = self.overloads.get(types)
         if compiled is None or compiled.captured:
             return None
         serving = self._specializations.serving(
-            compiled, shape, large=False, slots=lambda: compiled.slots(args)
+            compiled, shape, False, lambda: have_common_bytes(args), lambda: compiled.slots(args)
         )
-        record = serving.launcher.record(
-            shape, types, serving.terms.arrays_apart, compiled.restrictions(serving.options.known, shape)
-        )
+        restrictions = compiled.restrictions(serving.options.known, shape)
+        record = serving.launcher.record(shape, arguments_of_types(types, restrictions), serving.overlap)
         if record is not None:
             self._records.append(record)
         return record

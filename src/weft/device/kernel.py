@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from weft.device.compiled import CompiledKernel
 from weft.device.origin import Origin
+from weft.device.records import arguments_of, launch_arguments
 from weft.options import CompileOptions
 from weft.runtime.array_memory import have_common_bytes
+from weft.runtime.dispatch_records import Record
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
 from weft.target.once import made_once
@@ -51,11 +53,49 @@ class DeviceKernel:
             program = made_once(self._interpreted, origin.kind, lambda: interpreted(origin))
             launch_checked(program, origin, shape, slots)
             return
+        self._serving(origin, shape, slots, large).launcher.launch(shape, slots, checked=True)
+
+    def _serving(
+        self, origin: Origin, shape: LaunchShape, slots: Sequence[Any], large: bool
+    ) -> CompiledKernel:
+        """The code that serves a launch."""
         compiled = self.compiled(origin)
-        code = self._specializations.serving(
+        return self._specializations.serving(
             compiled, shape, large, lambda: have_common_bytes(slots), lambda: compiled.slots(slots)
         )
-        code.launcher.launch(shape, slots, checked=True)
+
+    def _record(
+        self,
+        origin: Origin,
+        shape: LaunchShape,
+        args: Sequence[Any],
+        slots: Sequence[Any],
+        sizes: Sequence[Any] = (),
+    ) -> Record | None:
+        """What machine code makes launches by that are like one that was made; None for others.
+
+        Parameters
+        ----------
+        origin, shape, slots
+            As for `_run`; arrays are small, and there is one part.
+        args
+            The arguments as they were given.
+        sizes
+            What was given before them.
+        """
+        words = None if self._debug else arguments_of(self.info, args, sizes)
+        if words is None:
+            return None
+        compiled, serving = self.compiled(origin), self._serving(origin, shape, slots, False)
+        count = len(args)
+        told = launch_arguments(
+            words,
+            args,
+            slots[count:],
+            compiled.slots(slots)[count:],
+            compiled.restrictions(serving.options.known, shape),
+        )
+        return serving.launcher.record(shape, told, serving.overlap)
 
     def compiled(self, origin: Origin | None = None) -> CompiledKernel:
         """Code for most launches, or for those that `origin` is for."""

@@ -124,6 +124,18 @@ def is_never_unrolled(back_edge: Instruction) -> bool:
     )
 
 
+def forget_unrolling(back_edge: Instruction) -> None:
+    """Forget what is noted of unrolling the loop with this back edge, but that it is not to be."""
+    known = back_edge.metadata.get("llvm.loop")
+    if unrolling(back_edge) is None or is_never_unrolled(back_edge):
+        return
+    assert isinstance(known, MDTuple)
+    kept = [p for p in known.items[1:] if not (isinstance(p, MDTuple) and _is_of_unrolling(p))]
+    node = MDTuple([None, *kept], distinct=True)
+    node.items[0] = node
+    back_edge.set_metadata("llvm.loop", node)
+
+
 def unrolling(back_edge: Instruction) -> MDTuple | None:
     """What is noted of unrolling the loop with this back edge, and nothing else; None if nothing is.
 

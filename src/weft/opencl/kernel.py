@@ -17,6 +17,7 @@ from weft.opencl.geometry import Extents, nd_range, require_local_memory
 from weft.opencl.source import ProgramSource
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
+from weft.runtime.dispatched import Dispatched
 from weft.runtime.shape import LaunchShape
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _Plan(Struct, frozen=True):
 _KEPT_PLANS = 1024
 
 
-class Kernel(DeviceKernel):
+class Kernel(DeviceKernel, Dispatched):
     """A kernel; calling it launches, and returns when the kernel is done.
 
     ``kernel(global_size, local_size, *args, global_offset=None)``: sizes are integers or tuples of up to three, x
@@ -68,8 +69,11 @@ class Kernel(DeviceKernel):
         The program, and what it says of the kernel.
     """
 
+    _most_tries = 32
+
     def __init__(self, program: Loaded, info: KernelInfo) -> None:
-        super().__init__(KernelOrigin(program.source, info, False), program.options, program.debug)
+        DeviceKernel.__init__(self, KernelOrigin(program.source, info, False), program.options, program.debug)
+        Dispatched.__init__(self)
         self._program = program
         self._plans: dict[Any, _Plan] = {}
 
@@ -93,6 +97,15 @@ class Kernel(DeviceKernel):
         SanitizerError
             With ``debug=True``: the launch did something undefined.
         """
+        self._call(global_size, local_size, *args, global_offset=global_offset)
+
+    def _call(
+        self,
+        global_size: Extents,
+        local_size: Extents | None,
+        *args: Any,
+        global_offset: Extents | None = None,
+    ) -> None:
         try:
             values, local_bytes = converted(self.info, args)
             plan = self._planned(global_size, local_size, global_offset, local_bytes)
@@ -100,6 +113,11 @@ class Kernel(DeviceKernel):
         except WeftError as error:
             error.at(call_site())
             raise
+        is_simple = global_offset is None and len(plan.parts) == 1 and not plan.large
+        if is_simple and self._may_remember() and not has_large_array(values):
+            ((shape, own),) = plan.parts
+            origin, sizes = self._origin(plan.placed), (global_size, local_size)
+            self._remember(self._record(origin, shape, args, (*values, *own), sizes), Kernel)
 
     def _planned(
         self, size: Extents, local: Extents | None, offset: Extents | None, local_bytes: int

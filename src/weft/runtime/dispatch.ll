@@ -13,6 +13,7 @@
 
 declare i64 @pthread_self()
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare float @llvm.fabs.f32(float)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -38,6 +39,7 @@ declare ptr @weft_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @weft_set_base(ptr, ptr)
 @weft_array_type = external global i8
 @weft_tuple_type = external global i8
+@weft_int_type = external global i8
 declare void @free(ptr)
 declare i32 @weft_interrupt_enter(ptr, ptr, ptr)
 declare i32 @weft_interrupt_alone(ptr, ptr, ptr)
@@ -48,8 +50,8 @@ entry:
   %slots = alloca [${SLOTS} x i64], align 16
   %memory = alloca [${RESULT_WORDS} x i64], align 16
   %overflow = alloca i32, align 4
-  %begins = alloca [${SLOTS} x i64], align 16
-  %ends = alloca [${SLOTS} x i64], align 16
+  %begins = alloca [${PLACES} x i64], align 16
+  %ends = alloca [${PLACES} x i64], align 16
   %job = alloca [5 x i64], align 16
   %launch = alloca [10 x i64], align 16
   %errors = alloca [${ERROR_WORDS} x i64], align 16
@@ -160,7 +162,97 @@ choose:
     i64 4, label %taken
     i64 5, label %same
     i64 6, label %tuple
-    i64 7, label %complex ]
+    i64 7, label %complex
+    i64 8, label %null
+    i64 9, label %buffer
+    i64 10, label %ranged
+    i64 11, label %rounded
+    i64 12, label %exact
+    i64 13, label %sized ]
+sized:
+  ; An extent, or a tuple of them, that the record is for.
+  %sizes.at = getelementptr i64, ptr %at, i64 3
+  %as.large = call i1 @is_size(ptr %object, i64 %more, ptr %sizes.at)
+  br i1 %as.large, label %taken, label %next
+null:
+  store i64 0, ptr %slot.at
+  br label %taken
+ranged:
+  ; Of a type of C: so many bits less than 64, the least number and the greatest.
+  %ranged.whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  %ranged.over = load i32, ptr %overflow
+  %ranged.fits = icmp eq i32 %ranged.over, 0
+  %least.at = getelementptr i64, ptr %at, i64 3
+  %least = load i64, ptr %least.at
+  %greatest.at = getelementptr i64, ptr %at, i64 4
+  %greatest = load i64, ptr %greatest.at
+  %not.less = icmp sge i64 %ranged.whole, %least
+  %not.greater = icmp sle i64 %ranged.whole, %greatest
+  %ranged.high = shl i64 %ranged.whole, %more
+  %ranged.cut = lshr i64 %ranged.high, %more
+  store i64 %ranged.cut, ptr %slot.at
+  %within = and i1 %not.less, %not.greater
+  %in.range = and i1 %within, %ranged.fits
+  br i1 %in.range, label %taken, label %slow
+rounded:
+  ; A float of Python's as one of 32 bits. NumPy may say something of those that these have no place for.
+  %wide.float = load double, ptr %value.at
+  %narrow.float = fptrunc double %wide.float to float
+  %narrow.bits = bitcast float %narrow.float to i32
+  %narrow.slot = zext i32 %narrow.bits to i64
+  store i64 %narrow.slot, ptr %slot.at
+  %magnitude = call float @llvm.fabs.f32(float %narrow.float)
+  %is.normal = fcmp oge float %magnitude, 0x3810000000000000
+  %is.finite = fcmp olt float %magnitude, 0x7FF0000000000000
+  %is.zero = fcmp oeq double %wide.float, 0.0
+  %is.plain = and i1 %is.normal, %is.finite
+  %has.place = or i1 %is.plain, %is.zero
+  br i1 %has.place, label %taken, label %slow
+exact:
+  ; An int of Python's as a float, of 64 bits or of 32, which both have it.
+  %exact.whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  %exact.over = load i32, ptr %overflow
+  %exact.fits = icmp eq i32 %exact.over, 0
+  %from.least = add i64 %exact.whole, 16777216
+  %is.small = icmp ule i64 %from.least, 33554432
+  %as.double = sitofp i64 %exact.whole to double
+  %double.bits = bitcast double %as.double to i64
+  %as.single = sitofp i64 %exact.whole to float
+  %single.bits = bitcast float %as.single to i32
+  %single.slot = zext i32 %single.bits to i64
+  %of.doubles = icmp eq i64 %more, 0
+  %exact.bits = select i1 %of.doubles, i64 %double.bits, i64 %single.slot
+  store i64 %exact.bits, ptr %slot.at
+  %is.exact = and i1 %exact.fits, %is.small
+  br i1 %is.exact, label %taken, label %slow
+buffer:
+  ; An array that a pointer leads to: the type of its elements, of what its address is a multiple, less 1, and flags
+  ; that it must have.
+  %b.element.at = getelementptr i8, ptr %object, i64 56
+  %b.element = load i64, ptr %b.element.at
+  %b.same = icmp eq i64 %b.element, %more
+  %b.data = load i64, ptr %value.at
+  %b.low.at = getelementptr i64, ptr %at, i64 3
+  %b.low = load i64, ptr %b.low.at
+  %b.beyond = and i64 %b.data, %b.low
+  %b.aligned = icmp eq i64 %b.beyond, 0
+  %b.flags.at = getelementptr i8, ptr %object, i64 64
+  %b.flags = load i32, ptr %b.flags.at
+  %b.wanted.at = getelementptr i64, ptr %at, i64 4
+  %b.wanted = load i32, ptr %b.wanted.at
+  %b.telling = and i32 %b.flags, %b.wanted
+  %b.flagged = icmp eq i32 %b.telling, %b.wanted
+  %b.placed = and i1 %b.same, %b.aligned
+  %b.all = and i1 %b.placed, %b.flagged
+  br i1 %b.all, label %pointed, label %next
+pointed:
+  store i64 %b.data, ptr %slot.at
+  %b.shape.at = getelementptr i8, ptr %object, i64 32
+  %b.shape = load ptr, ptr %b.shape.at
+  %b.dimensions.at = getelementptr i8, ptr %object, i64 24
+  %b.dimensions = load i32, ptr %b.dimensions.at
+  %b.ndim = zext i32 %b.dimensions to i64
+  br label %place
 complex:
   ; Two numbers of so many bits less than 64, in the object itself.
   %two.more = add i64 %slot, 2
@@ -246,15 +338,20 @@ extents:
   br i1 %launches, label %place, label %rows
 place:
   ; Of a kernel's array: where it is, for kernels whose arrays must lie apart and be small.
+  %p.data = phi i64 [ %data, %extents ], [ %b.data, %pointed ]
+  %p.shape = phi ptr [ %shape, %extents ], [ %b.shape, %pointed ]
+  %p.ndim = phi i64 [ %ndim, %extents ], [ %b.ndim, %pointed ]
+  %p.contiguous = phi i1 [ %contiguous, %extents ], [ true, %pointed ]
+  %p.behind = phi i64 [ %behind, %extents ], [ %one.more, %pointed ]
   %size.at = getelementptr i64, ptr %at, i64 5
   %size = load i64, ptr %size.at
-  %bytes = call i64 @volume(i64 %size, ptr %shape, i64 %ndim)
-  %behind.last = add i64 %data, %bytes
-  store i64 %data, ptr %begin.at
+  %bytes = call i64 @volume(i64 %size, ptr %p.shape, i64 %p.ndim)
+  %behind.last = add i64 %p.data, %bytes
+  store i64 %p.data, ptr %begin.at
   store i64 %behind.last, ptr %end.at
   %less = sub i64 %bytes, 1
   %small = icmp ult i64 %less, ${LARGEST}
-  %simple = and i1 %small, %contiguous
+  %simple = and i1 %small, %p.contiguous
   br i1 %simple, label %taken, label %slow
 rows:
   br i1 %contiguous, label %taken, label %strides
@@ -266,8 +363,10 @@ strides:
   %far = add i64 %behind, %ndim
   br label %taken
 taken:
-  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %behind, %place ],
-                       [ %far, %strides ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ]
+  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %p.behind, %place ],
+                       [ %far, %strides ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
+                       [ %slot, %sized ], [ %one.more, %null ], [ %one.more, %ranged ], [ %one.more, %rounded ],
+                       [ %one.more, %exact ]
   %k.next = add i64 %k, 1
   br label %each
 restrictions:
@@ -380,17 +479,28 @@ by.python:
   %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %values, i64 %values.count)
   ret ptr %answered
 kernel:
-  ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart, grid and
-  ; block, dynamic bytes, bytes of scratch memory.
+  ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart (1) or must
+  ; not (2), grid and block, dynamic bytes, bytes of scratch memory, where memory of the program's begins and ends, how
+  ; many slots follow those of the arguments, and what is in them.
+  %p.begin.from = getelementptr i64, ptr %function, i64 13
+  %p.begin = load i64, ptr %p.begin.from
+  %p.begin.at = getelementptr i64, ptr %begins, i64 %values.count
+  store i64 %p.begin, ptr %p.begin.at
+  %p.end.from = getelementptr i64, ptr %function, i64 14
+  %p.end = load i64, ptr %p.end.from
+  %p.end.at = getelementptr i64, ptr %ends, i64 %values.count
+  store i64 %p.end, ptr %p.end.at
+  %places = add i64 %values.count, 1
+  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %places)
   %apart.at = getelementptr i64, ptr %function, i64 4
   %apart = load i64, ptr %apart.at
-  %must = icmp ne i64 %apart, 0
-  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %values.count)
-  %overlapping = and i1 %must, %meet
+  %excluded = select i1 %meet, i64 1, i64 2
+  %of.others = icmp eq i64 %apart, %excluded
+  br i1 %of.others, label %next, label %pooled
+pooled:
   %pool = load ptr, ptr @weft_parallel_settings
   %no.pool = icmp eq ptr %pool, null
-  %other = or i1 %overlapping, %no.pool
-  br i1 %other, label %slow, label %lay
+  br i1 %no.pool, label %slow, label %lay
 lay:
   %limit.at = getelementptr i64, ptr @weft_parallel_settings, i64 1
   %limit = load i64, ptr %limit.at
@@ -450,6 +560,11 @@ fill:
   store ptr %slots, ptr %launch.slots
   store ptr %arena.table, ptr %launch.arenas
   store i64 %dynamic, ptr %launch.dynamic
+  %own.count.at = getelementptr i64, ptr %function, i64 15
+  %own.count = load i64, ptr %own.count.at
+  %own.from = getelementptr i64, ptr %function, i64 16
+  %own.at = getelementptr i64, ptr %slots, i64 %slot
+  call void @copy(ptr %own.at, ptr %own.from, i64 %own.count)
   store ptr %errors, ptr %launch.errors
   store [${ERROR_WORDS} x i64] zeroinitializer, ptr %errors
   %outcome = call i32 %enter.by(ptr @weft_pool_launch, ptr %pool, ptr %job)
@@ -675,6 +790,53 @@ call:
   ret ptr %answer
 failed:
   ret ptr null
+}
+
+; Whether an int is a number (for a count of 0), or a tuple of ints is so many numbers.
+define internal i1 @is_size(ptr %object, i64 %count, ptr %wanted) {
+entry:
+  %alone = icmp eq i64 %count, 0
+  br i1 %alone, label %number, label %tuple
+number:
+  %same = call i1 @is_extent(ptr %object, ptr %wanted)
+  ret i1 %same
+tuple:
+  %length = call i64 @PyTuple_Size(ptr %object)
+  %as.long = icmp eq i64 %length, %count
+  br i1 %as.long, label %check, label %no
+check:
+  %k = phi i64 [ 0, %tuple ], [ %next, %item ]
+  %done = icmp eq i64 %k, %count
+  br i1 %done, label %yes, label %item
+item:
+  %extent = call ptr @PyTuple_GetItem(ptr %object, i64 %k)
+  %wanted.at = getelementptr i64, ptr %wanted, i64 %k
+  %equal = call i1 @is_extent(ptr %extent, ptr %wanted.at)
+  %next = add i64 %k, 1
+  br i1 %equal, label %check, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @is_extent(ptr %object, ptr %wanted) {
+entry:
+  %overflow = alloca i32, align 4
+  %type.at = getelementptr i8, ptr %object, i64 8
+  %type = load ptr, ptr %type.at
+  %is.int = icmp eq ptr %type, @weft_int_type
+  br i1 %is.int, label %compare, label %no
+compare:
+  %value = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  %over = load i32, ptr %overflow
+  %fits = icmp eq i32 %over, 0
+  %number = load i64, ptr %wanted
+  %equal = icmp eq i64 %value, %number
+  %same = and i1 %fits, %equal
+  ret i1 %same
+no:
+  ret i1 false
 }
 
 define internal i64 @count_names(ptr %names) {

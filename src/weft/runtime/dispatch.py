@@ -17,7 +17,6 @@ from __future__ import annotations
 import ctypes
 import string
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,6 @@ from typing import Any
 import numpy as np
 
 from weft.codegen.launch_record import ERROR_WORDS
-from weft.frontend.python.types import (
-    KernelType,
-)
 from weft.machine.host import core_count
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LONG
@@ -47,8 +43,9 @@ from weft.runtime.dispatch_records import (
     RESULT_WORDS,
     TUPLE,
     WRITEABLE,
+    LaunchArguments,
+    Overlap,
     Record,
-    argument_words,
     words_of,
 )
 from weft.runtime.heap import HEADER_BYTES
@@ -56,7 +53,6 @@ from weft.runtime.interrupts import ALONE, CALLERS, ENTER, interrupts
 from weft.runtime.own_code import own_code
 from weft.runtime.parallel import parallel_symbols
 from weft.runtime.pool import thread_limit
-from weft.runtime.row_numbers import Restriction
 from weft.runtime.settings import POOL_READY, get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.target.jit import LoadedCode
@@ -113,6 +109,7 @@ class Calls:
         spec = TargetSpec.chosen()
         text = string.Template("\n".join(map(_text, _FILES))).substitute(
             SLOTS=MOST_SLOTS,
+            PLACES=MOST_SLOTS + 1,
             FLAGS=CONTIGUOUS | ALIGNED | WRITEABLE,
             LAUNCH=LAUNCH,
             ARENA_SETS=_ARENA_SETS,
@@ -141,6 +138,7 @@ class Calls:
             "weft_set_base": numpy_function(_SET_BASE),
             "weft_array_type": id(np.ndarray),
             "weft_tuple_type": id(tuple),
+            "weft_int_type": id(int),
             "_Py_NoneStruct": id(None),
             "_Py_TrueStruct": id(True),
             "_Py_RuntimeError": id(RuntimeError),
@@ -302,21 +300,20 @@ def _lies_as_expected() -> bool:
 
 
 def launch_record(
-    types: Sequence[KernelType],
+    arguments: LaunchArguments,
     code: LoadedCode,
     entry: int,
     shape: LaunchShape,
     chunk: int,
     arena: int,
-    arrays_apart: bool,
-    restrictions: Sequence[Restriction] = (),
+    overlap: Overlap,
 ) -> Record | None:
     """The record of a kernel that neither prints nor has barriers.
 
     Parameters
     ----------
-    types
-        Of its arguments.
+    arguments
+        Those that it is for.
     code, entry
         Its machine code, and the address of the entry point.
     shape
@@ -325,17 +322,16 @@ def launch_record(
         Of how many groups those that are handed out are a multiple.
     arena
         Bytes of scratch memory that a thread needs.
-    arrays_apart
-        Whether its arrays must not overlap.
-    restrictions
-        For which numbers in its slots it is.
+    overlap
+        Whether its arrays may overlap.
     """
-    arguments, known = argument_words(types, restrictions), calls()
-    if arguments is None or known is None:
+    known = calls()
+    if known is None:
         return None
     threads = -(-shape.groups // chunk)
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
-    words = [entry, shape.groups, chunk, threads, int(arrays_apart), *shape.grid, *shape.block]
-    launch = words_of([*words, shape.dynamic_bytes, arena])
-    header = [0, len(types), ctypes.addressof(launch), LAUNCH, 0, 1, NO_FRAME, 0, 0]
-    return Record(words_of([*header, *arguments]), launch, code)
+    words = [entry, shape.groups, chunk, threads, overlap, *shape.grid, *shape.block]
+    own = arguments.own
+    launch = words_of([*words, shape.dynamic_bytes, arena, *arguments.memory, len(own), *own])
+    header = [0, arguments.count, ctypes.addressof(launch), LAUNCH, overlap, 1, NO_FRAME, 0, 0]
+    return Record(words_of([*header, *arguments.words]), launch, code, arguments.kept)

@@ -10,6 +10,14 @@ A record is a sequence of 64-bit words::
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
         kind 5 (one object): that object        kind 6 (tuples): how many items it has
         kind 7 (complex numbers): 64 - the bits of a part
+
+    and, as kernels of C dialects take them, of which each has one slot,
+        kind 8 (None for a null pointer)
+        kind 9 (arrays for pointers): the type of elements, a power of two less 1 of which the address is a multiple,
+            flags that it has at least, bytes of an element
+        kind 10 (int): 64 - its bits, the least and the greatest number
+        kind 11 (float, to be rounded to 32 bits)        kind 12 (int for a float): 64 - its bits
+        kind 13 (an extent, or a tuple of them, with no slot): 0 or how many, and up to three numbers
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
     slots the place of the first, above whose 32 bits is how many others follow it
 
@@ -24,14 +32,16 @@ in one block, where the result is anything else, and where there is an error, th
 words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
-through Python where an array is not C-contiguous, is empty or has 2 GiB, where two overlap that must not, and where
-as many launches are going on, of other threads, or around it in a signal handler's, as there is scratch memory for.
+through Python where an array is not C-contiguous, is empty or has 2 GiB, and where as many launches are going on, of
+other threads, or around it in a signal handler's, as there is scratch memory for. Code for arrays that do not overlap,
+and that for arrays that do, have a record each, which says so in place of "64 - its bits".
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from enum import IntEnum
 from itertools import accumulate
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -58,6 +68,8 @@ from weft.target.jit import LoadedCode
 
 MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF, _COMPLEX_NUMBER = range(8)
+NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE = range(8, 14)
+BITS, TRUTH, NONE = _BITS, _TRUTH, _NONE
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 LAUNCH, ARRAY, BY_PYTHON, TUPLE, COMPLEX = 6, 7, 8, 9, 10
 HEADER, ITEM_WORDS = 9, 6
@@ -91,6 +103,38 @@ def parameter_words(function: FunctionType) -> Words | None:
     return words_of(words)
 
 
+class Overlap(IntEnum):
+    """For which launches the code of a kernel is, by whether two of the arrays overlap."""
+
+    ANY = 0
+    NONE = 1
+    SOME = 2
+
+
+class LaunchArguments(Struct, frozen=True):
+    """What a record says of the arguments of launches.
+
+    Parameters
+    ----------
+    count
+        How many arguments there are.
+    words
+        What they are (`argument_words`).
+    own
+        What is in the slots behind theirs.
+    memory
+        Where memory begins and ends that the code uses beside arrays, and these may overlap.
+    kept
+        Objects whose addresses are in the words.
+    """
+
+    count: int
+    words: tuple[int, ...]
+    own: tuple[int, ...] = ()
+    memory: tuple[int, int] = (0, 0)
+    kept: tuple[object, ...] = ()
+
+
 class Record:
     """What machine code knows of one function, or of one kernel with a grid.
 
@@ -114,7 +158,12 @@ class Record:
 
     def equals(self, other: Record) -> bool:
         """Whether it is for the same arguments."""
-        return self.words_of[1:2] + self.words_of[HEADER:] == other.words_of[1:2] + other.words_of[HEADER:]
+        return self._arguments() == other._arguments()
+
+    def _arguments(self) -> list[int]:
+        told = self.words_of
+        overlap = told[4:5] if told[3] == LAUNCH else []
+        return told[1:2] + told[HEADER:] + overlap
 
     @property
     def address(self) -> int:
@@ -183,13 +232,29 @@ def words_of(values: Sequence[int]) -> Words:
 def argument_words(types: Sequence[KernelType], restrictions: Sequence[Restriction]) -> list[int] | None:
     """What a record says of arguments."""
     words: list[int] = []
-    for type in _flat(types):
+    flat = _flat(types)
+    if len(flat) > MOST_SLOTS:
+        return None
+    for type in flat:
         argument = _argument(type)
         if argument is None:
             return None
         words += argument
-    words += (len(restrictions), *(word for restriction in restrictions for word in restriction))
+    words += restriction_words(restrictions)
     return words if sum(map(argument_slots, types)) <= MOST_SLOTS else None
+
+
+def restriction_words(restrictions: Sequence[Restriction]) -> list[int]:
+    """What a record says of numbers in slots."""
+    return [len(restrictions), *(word for restriction in restrictions for word in restriction)]
+
+
+def arguments_of_types(
+    types: Sequence[KernelType], restrictions: Sequence[Restriction]
+) -> LaunchArguments | None:
+    """What the record of a kernel in Python says of its arguments; None where they are of other kinds."""
+    words = argument_words(types, restrictions)
+    return None if words is None else LaunchArguments(len(types), tuple(words))
 
 
 def _flat(types: Sequence[KernelType]) -> list[KernelType]:

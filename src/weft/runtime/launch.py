@@ -18,15 +18,13 @@ from typing import Any
 
 from weft.codegen.launch_record import ERROR_WORDS, NOBODY, RECORD
 from weft.diag.errors import BarrierDivergence
-from weft.frontend.python.types import KernelType
 from weft.runtime.arena import give_arenas, take_arenas
 from weft.runtime.dispatch import launch_record
-from weft.runtime.dispatch_records import Record
+from weft.runtime.dispatch_records import LaunchArguments, Overlap, Record
 from weft.runtime.packing import ArgumentPacker
 from weft.runtime.parallel import prepare_pool
 from weft.runtime.pool import JOB, default_pool, thread_limit
 from weft.runtime.printing import printing
-from weft.runtime.row_numbers import Restriction
 from weft.runtime.settings import get_num_threads
 from weft.runtime.shape import LaunchShape
 from weft.runtime.watching import WATCHERS, LaneCount, bytes_of, filled_lanes, tell
@@ -159,19 +157,15 @@ class Launcher:
         )  # fmt: skip
 
     def record(
-        self,
-        shape: LaunchShape,
-        types: Sequence[KernelType],
-        arrays_apart: bool,
-        restrictions: Sequence[Restriction] = (),
+        self, shape: LaunchShape, arguments: LaunchArguments | None, overlap: Overlap
     ) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""
         arena = self._arena_bytes(shape.block, shape.dynamic_bytes, shape.groups)
         by_python = self._prints or self._barrier_lines or self._resident or self._lane_count is not None
-        if by_python or arena > _LARGEST_ARENA:
+        if by_python or arguments is None or arena > _LARGEST_ARENA:
             return None
         chunk = self._chunk(shape.block)
-        return launch_record(types, self._code, self._entry, shape, chunk, arena, arrays_apart, restrictions)
+        return launch_record(arguments, self._code, self._entry, shape, chunk, arena, overlap)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""

@@ -15,6 +15,7 @@ from weft.device.parameters import converted
 from weft.frontend.cuda_c.adopt import SMALL_GROUPS
 from weft.options import CompileOptions
 from weft.runtime.array_memory import has_large_array
+from weft.runtime.dispatch_records import Record
 from weft.runtime.shape import LaunchShape, launch_shape
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class CKernel(DeviceKernel, Configurable):
         large = has_large_array(values) or max(shape.grid) > SMALL_GROUPS
         self._run(self.origin, shape, (*values, self._memory.bytes), large)
         self._memory.raise_assertion(self._source)
+
+    def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
+        """What machine code makes such launches by; of programs with assertions, which are looked at, nothing."""
+        values, _ = converted(self.info, [host_value(a) for a in args])
+        if self._source.assertions or has_large_array(values) or max(shape.grid) > SMALL_GROUPS:
+            return None
+        return self._record(self.origin, shape, args, (*values, self._memory.bytes))
 
     def simulate(
         self,

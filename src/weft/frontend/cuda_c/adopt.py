@@ -23,6 +23,7 @@ from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
+from weft.frontend.device.unrolling import settle_unrolling
 from weft.frontend.device.work_items import MAX_GROUPS, SMALL_LAUNCHES, WorkItems
 from weft.ir import (
     Builder,
@@ -143,6 +144,7 @@ def _adopt_body(function: Function, items: WorkItems, fused: bool, is_kernel: bo
     lower_primitives(function, items, WARP)
     adopt_printf(function)
     settle_contraction(function, fused)
+    settle_unrolling(function)
     _free_mathematics(function)
 
 

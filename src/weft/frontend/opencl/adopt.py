@@ -19,6 +19,7 @@ from weft.frontend.device.division import settle_division
 from weft.frontend.device.memory import SCOPE, adopt_local_memory, adopt_scope
 from weft.frontend.device.primitives import lower_primitives
 from weft.frontend.device.printing import adopt_printf
+from weft.frontend.device.unrolling import settle_unrolling
 from weft.frontend.device.work_items import HIDDEN, SMALL_LAUNCHES, WORK_DIM, WorkItems
 from weft.ir import Module
 from weft.ir.intrinsics import IntrinsicKind, kind_of
@@ -76,6 +77,7 @@ def adopt_kernel(
     for function in (kernel, *others):
         adopt_printf(function)
         settle_contraction(function, fused)
+        settle_unrolling(function)
         if not debug:
             settle_division(function)
     keep_only(module, kernel)

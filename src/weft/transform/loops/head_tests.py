@@ -181,7 +181,7 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
     back.loc = loc
     for kind, node in marks.items():
         back.set_metadata(kind, node)
-    share_rounds(head, before, latch, loop.counter)
+    share_rounds(head, before, latch, loop.counter, loop.blocks)
     drop_guard(head, before, loop.exit, (loop.counter.incoming_value(before), loop.predicate, loop.bound))
     return head
 

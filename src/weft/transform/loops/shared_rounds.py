@@ -24,10 +24,17 @@ from weft.ir.types import I32, I64
 from weft.transform.numbers.accessed_indices import is_small
 
 _PURE = ("add", "sub", "mul", "shl", "lshr", "sext", "zext", "trunc", "and", "or", "xor")
+_PROMISES = ("nsw", "nuw", "exact", "nneg")
 _SHARED_CALLS = ("weft.local.size", "weft.num.groups", "weft.group.id")
 
 
-def share_rounds(head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction) -> int:
+def share_rounds(
+    head: BasicBlock,
+    before: BasicBlock,
+    latch: BasicBlock,
+    counter: Instruction,
+    blocks: frozenset[BasicBlock],
+) -> int:
     """Do so in a loop; how many numbers these were.
 
     Parameters
@@ -36,12 +43,16 @@ def share_rounds(head: BasicBlock, before: BasicBlock, latch: BasicBlock, counte
         Where the loop begins, and from where it is entered and goes around.
     counter
         The φ that stays one.
+    blocks
+        The loop, but for its head.
     """
     found = [
         (phi, step) for phi in head.phis() if phi is not counter and (step := _step(phi, latch)) is not None
     ]
     if not found:
         return 0
+    for _, step in found:
+        _compute_ahead(step, before, blocks)
     rounds = Instruction("phi", I64, name="round")
     head.insert(0, rounds)
     rounds.add_incoming(const_int(0), before)
@@ -135,6 +146,18 @@ def _step(phi: Instruction, latch: BasicBlock) -> Value | None:
     return step if _is_shared(step) else None
 
 
+def _compute_ahead(step: Value, before: BasicBlock, blocks: frozenset[BasicBlock]) -> None:
+    """Have a step before the loop, where it is used in the first round, too: it must be no poison there."""
+    if not isinstance(step, Instruction):
+        return
+    for operand in step.operands:
+        _compute_ahead(operand, before, blocks)
+    step.flags = tuple(f for f in step.flags if f not in _PROMISES)
+    if step.block in blocks:
+        step.detach()
+        before.insert(len(before.instructions) - 1, step)
+
+
 def _is_shared(value: Value) -> bool:
     """Whether it is computed of parameters of the launch alone."""
     work, seen = [value], set[Value]()
@@ -145,7 +168,7 @@ def _is_shared(value: Value) -> bool:
         seen.add(at)
         if not isinstance(at, Instruction) or len(seen) > 16:
             return False
-        if at.op in _PURE:
+        if at.op in _PURE and "disjoint" not in at.flags:
             work.extend(at.operands)
         elif at.callee_name not in _SHARED_CALLS:
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
@@ -9,7 +11,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.constants import Poison
 from weft.ir.effects import is_speculatable
-from weft.ir.types import I32, I64
+from weft.ir.types import I32, I64, Type
 from weft.transform.loops.head_tests import drop_guard
 from weft.transform.loops.unrolled.rounds import Line, Parts, line_steps
 from weft.transform.loops.unrolled.sums import Sum, each_round, plus, quotient, scaled
@@ -18,6 +20,9 @@ from weft.transform.loops.unrolled.terms import Terms
 _COMPUTED = ("add", "sub", "mul", "shl", "sext", "zext", "or")
 _LONGEST = 8
 _INTEGER_FLAGS = frozenset(("nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"))
+_VALUE_PROMISES = frozenset(
+    ("range", "nonnull", "noundef", "align", "dereferenceable", "dereferenceable_or_null")
+)
 
 
 class Counter(Struct, frozen=True):
@@ -56,6 +61,7 @@ class _Rolling:
         self.leaves = self._leaves()
         self.again = self._again()
         self.copied: dict[Value, Value] = {}
+        self.aligns = _least_aligns(pair.blocks)
 
     def _lines(self) -> dict[Instruction, Line]:
         """The φs of the body that grow by the same."""
@@ -172,7 +178,9 @@ class _Rolling:
             kept.append((phi, copy))
         test.cond_br(test.icmp("slt", count, bound), body, pair.after)
         for i in self.parts.code():
-            here[i] = _copy(i, round, here)
+            copy = here[i] = _copy(i, round, here)
+            if i in self.aligns:
+                copy.attrs["align"] = self.aligns[i]
         following = round.binary("add", count, step, ("nsw",))
         round.br(self.head)
         count.add_incoming(first, before)
@@ -276,12 +284,23 @@ def wide(value: Value, builder: Builder, op: str) -> Value:
     return builder.cast(op, value, I64)
 
 
+def _least_aligns(blocks: Iterable[BasicBlock]) -> dict[Instruction, int]:
+    """Of accesses the least alignment of any of their type: that of one copy need not be that of all rounds."""
+    accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
+    least: dict[Type, int] = {}
+    for i in accesses:
+        least[i.accessed_type] = min(i.alignment, least.get(i.accessed_type, i.alignment))
+    return {i: least[i.accessed_type] for i in accesses}
+
+
 def _copy(i: Instruction, builder: Builder, values: dict[Value, Value]) -> Instruction:
     """A copy that promises nothing of integers: what held in some rounds need not hold in others."""
     copy = i.clone()
     if i.op == "or" and "disjoint" in i.flags:
         copy = Instruction("add", i.type, i.operands, name=i.name, loc=i.loc)
     copy.flags = tuple(f for f in copy.flags if f not in _INTEGER_FLAGS)
+    for kind in _VALUE_PROMISES & copy.metadata.keys():
+        copy.set_metadata(kind, None)
     for k, operand in enumerate(copy.operands):
         if operand in values:
             copy.set_operand(k, values[operand])

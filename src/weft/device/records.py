@@ -1,0 +1,142 @@
+"""What machine code that launches kernels of C dialects knows of their arguments (`weft.runtime.dispatch`).
+
+It takes pointers and numbers by the rules of `weft.device.parameters.converted`, of the classes that a launch had which
+these let through: arrays of the same type of elements, and numbers of the same class. What does not fit, and vectors,
+records, images and local memory, go through Python, which knows all cases, and the errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.frontend.device.flatten import MAX_ALIGN
+from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
+from weft.runtime.array_memory import byte_bounds
+from weft.runtime.dispatch_records import (
+    BITS,
+    BUFFER,
+    CONTIGUOUS,
+    EXACT,
+    MOST_SLOTS,
+    NONE,
+    NULL,
+    RANGED,
+    ROUNDED,
+    SIZE,
+    TRUTH,
+    WRITEABLE,
+    LaunchArguments,
+    restriction_words,
+)
+from weft.runtime.row_numbers import Restriction
+
+Words = tuple[int, int, int, int, int, int]
+
+_GREATEST = (1 << 63) - 1
+
+
+def arguments_of(kernel: KernelInfo, given: Sequence[Any], sizes: Sequence[Any] = ()) -> list[Words] | None:
+    """What a record says of arguments like those that a launch had; None where Python has to see to one.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    given
+        What it was launched with.
+    sizes
+        Extents that stand before these: integers, tuples of up to three, or None.
+    """
+    words = [
+        *map(_size, sizes),
+        *(_argument(*pair) for pair in zip(kernel.arguments, given, strict=True)),
+    ]
+    known = [w for w in words if w is not None]
+    return known if len(known) == len(words) else None
+
+
+def launch_arguments(
+    words: Sequence[Words],
+    given: Sequence[Any],
+    own: Sequence[Any],
+    slots: Sequence[int],
+    restrictions: Sequence[Restriction],
+) -> LaunchArguments | None:
+    """All that a record says of arguments and of what follows them; None where there is too much.
+
+    Parameters
+    ----------
+    words
+        What `arguments_of` says.
+    given
+        The arguments.
+    own
+        What follows them: memory of the program, as an array or None, and integers.
+    slots
+        Those of what follows.
+    restrictions
+        For which numbers in slots the code is.
+    """
+    if len(words) > MOST_SLOTS or len(given) + len(slots) > MOST_SLOTS:
+        return None
+    arrays = [value for value in own if isinstance(value, np.ndarray)]
+    # Types of elements are told by their address, which is theirs as long as they are there.
+    kept = (*(value.dtype for value in given if isinstance(value, np.ndarray)), *arrays)
+    told = (*(word for each in words for word in each), *restriction_words(restrictions))
+    memory = byte_bounds(arrays[0]) if arrays else (0, 0)
+    return LaunchArguments(len(words), told, tuple(slots), memory, kept)
+
+
+def _size(given: Any) -> Words | None:
+    if given is None:
+        return NONE, id(type(None)), 0, 0, 0, 0
+    extents = given if type(given) is tuple else (given,)
+    if len(extents) > 3 or any(type(extent) is not int or not 0 <= extent <= _GREATEST for extent in extents):
+        return None
+    x, y, z = (*extents, 0, 0)[:3]
+    return SIZE, id(type(given)), len(extents) if type(given) is tuple else 0, x, y, z
+
+
+def _argument(argument: ArgumentInfo, given: Any) -> Words | None:
+    if argument.passing is Passing.BUFFER:
+        return _buffer(argument, given)
+    if argument.passing is Passing.VALUE and argument.lanes == 1:
+        return _number(np.dtype(argument.element), SIGNLESS in argument.qualifiers, given)
+    return None
+
+
+def _buffer(argument: ArgumentInfo, given: Any) -> Words | None:
+    if given is None:
+        return NULL, id(type(None)), 0, 0, 0, 0
+    align = min(argument.align, MAX_ALIGN)
+    if type(given) is not np.ndarray or align.bit_count() != 1:
+        return None
+    written = argument.address_space == "global" and "const" not in argument.qualifiers
+    flags = CONTIGUOUS | (WRITEABLE if written else 0)
+    return BUFFER, id(np.ndarray), id(given.dtype), align - 1, flags, given.itemsize
+
+
+def _number(wanted: np.dtype[Any], signless: bool, given: Any) -> Words | None:
+    cls, bits = type(given), 8 * wanted.itemsize
+    if wanted.kind not in "iuf":
+        return None
+    if isinstance(given, np.generic):
+        # It was let through, so it has as many bits.
+        same = cls is given.dtype.type and given.dtype.isnative
+        return (BITS, id(cls), 64 - bits, 0, 0, 0) if same else None
+    if wanted.kind == "f":
+        if bits not in (32, 64) or cls not in (int, float):
+            return None
+        if cls is int:
+            return EXACT, id(int), 64 - bits, 0, 0, 0
+        return (BITS if bits == 64 else ROUNDED), id(float), 0, 0, 0, 0
+    if cls is bool:
+        return TRUTH, id(bool), 0, 0, 0, 0
+    if cls is not int or (signless and wanted.kind != "u"):
+        return None
+    high = 1 << bits if wanted.kind == "u" else 1 << (bits - 1)
+    low = -high // 2 if signless else 0 if wanted.kind == "u" else -high
+    return RANGED, id(int), 64 - bits, low & (1 << 64) - 1, min(high - 1, _GREATEST), 0

@@ -1,0 +1,106 @@
+"""Loops that are tested at their end become loops that are tested at their head."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from transform.chain import returned
+from weft.ir import Function
+from weft.ir.reader import read_module
+from weft.ir.verifier import verify
+from weft.ir.writer import write_function
+from weft.transform.loops.head_tests import test_at_head as turned
+
+COUNTED = """
+define void @f(i32 %n, ptr %p) {
+entry:
+  %some = icmp {GUARD}
+  br i1 %some, label %enter, label %exit
+enter:
+  br label %loop
+loop:
+  %i = phi i32 [ {FIRST}, %enter ], [ %next, %loop ]
+  store i32 %i, ptr %p
+  %next = add i32 %i, 1
+  %more = icmp {TEST}
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+"""
+
+
+def counted(guard: str, test: str = "slt i32 %next, %n", first: str = "0") -> Function:
+    text = COUNTED.replace("{GUARD}", guard).replace("{TEST}", test).replace("{FIRST}", first)
+    return read_module(text).functions["f"]
+
+
+def has_guard(function: Function) -> bool:
+    return len(function.entry.successors) == 2
+
+
+def test_the_head_asks_what_the_latch_asked(golden: Callable[[str, str], None]) -> None:
+    function = counted("sgt i32 %n, 0")
+    assert [head.name for head in turned(function)] == ["loop.head"]
+    verify(function)
+    golden(write_function(function), "head_test.ll")
+
+
+@pytest.mark.parametrize("guard", ["sgt i32 %n, 0", "sge i32 %n, 1", "slt i32 0, %n", "sle i32 1, %n"])
+def test_a_guard_that_asks_the_same_goes(guard: str) -> None:
+    function = counted(guard)
+    assert turned(function) and not has_guard(function)
+
+
+def test_a_guard_that_asks_more_stays() -> None:
+    function = counted("sgt i32 %n, 1")
+    assert turned(function) and has_guard(function)
+
+
+@pytest.mark.parametrize(
+    ("guard", "test"),
+    [
+        ("slt i32 0, -2147483648", "sle i32 %next, 2147483647"),
+        ("sgt i32 0, 2147483647", "sge i32 %next, -2147483648"),
+    ],
+)
+def test_what_never_holds_is_not_what_always_holds(guard: str, test: str) -> None:
+    """Without equality the comparison with an end of the type would be one with the other end."""
+    function = counted(guard, test)
+    assert turned(function) and has_guard(function)
+
+
+STEPS = """
+define i32 @f(i32 %n, i32 %s) {
+entry:
+  %some = icmp sgt i32 %n, 0
+  br i1 %some, label %enter, label %exit
+enter:
+  %half = shl nsw i32 %s, 2
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %enter ], [ %next, %loop ]
+  %k = phi i32 [ 5, %enter ], [ %k.next, %loop ]
+  %sum = phi i32 [ 0, %enter ], [ %sum.next, %loop ]
+  %sum.next = xor i32 %sum, %k
+  %step = mul nsw i32 %half, 3
+  %k.next = add i32 %k, %step
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %loop, label %exit
+exit:
+  %r = phi i32 [ 0, %entry ], [ %sum.next, %loop ]
+  ret i32 %r
+}
+"""
+
+
+def test_steps_that_the_loop_computes_are_computed_before_it(golden: Callable[[str, str], None]) -> None:
+    """They are used in the first round, too: a step that wraps around is not poison there."""
+    function = read_module(STEPS).functions["f"]
+    assert turned(function)
+    verify(function)
+    golden(write_function(function), "shared_rounds.ll")
+    run = returned("f", [np.array([0, 1, 2, 5, 1, 3]), np.array([7, 1 << 30, 7, -3, 1 << 29, 1 << 20])], 6)
+    assert run(function.module, "FR") == run(read_module(STEPS), "FR")
