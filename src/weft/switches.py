@@ -21,6 +21,7 @@ OPTIONAL_PASSES = {
             "butterflies",
             "conditions",
             "copied runs",
+            "counted bits",
             "counter banks",
             "counts ahead",
             "filled runs",

@@ -7,8 +7,12 @@ apart where it has not; both are slower than iteration after iteration where loo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.memory.alias import locate
+from weft.analysis.memory.alias import Location, locate
+from weft.analysis.memory.far_steps import step_of
+from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -25,6 +29,9 @@ add up are four registers. Decompositions of 16 x 16 floats by Cholesky take 0.4
 FEW_LEFT = 6
 """The same from a number that is computed to a constant, as what is left of a row of a matrix. Of rows of eight LLVM
 makes registers: LU of 8 x 8 floats takes 1.5 times as long in lanes on Emerald Rapids."""
+
+APART = 4
+"""So many iterations between a store and a load of what it stored are enough for vectors."""
 
 
 def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
@@ -53,8 +60,13 @@ def is_short(loop: Loop, view: CFGView, ranges: Ranges | None) -> bool:
 
 
 def carries_only_totals(loop: Loop, view: CFGView) -> bool:
-    """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see."""
+    """Whether what a loop carries is only counted up, or added up in a way that its iterations do not see.
+
+    What an innermost loop loads a few iterations after it has stored it is carried, too.
+    """
     inside = {view.blocks[b] for b in loop.blocks}
+    if not loop.children and hands_on_elements(loop, view):
+        return False
     latches = {view.blocks[b] for b in loop.latches}
     for phi in view.blocks[loop.header].phis():
         for value, source in phi.incoming():
@@ -182,3 +194,47 @@ def _may_be_reordered(phi: Instruction, inside: set[BasicBlock]) -> bool:
     """Whether a total, if it is one, is of integers, or its additions may be made in any order."""
     updates = [v for v, source in phi.incoming() if source in inside and isinstance(v, Instruction)]
     return not phi.type.is_float or all({"fast", "reassoc"} & set(u.flags) for u in updates)
+
+
+def hands_on_elements(loop: Loop, view: CFGView) -> bool:
+    """Whether an innermost loop loads what it has stored fewer than `APART` iterations before, as recurrences do.
+
+    ``c[k] = b[k] / (a[k] - c[k - 1])`` hands on nothing in registers, and no vectorizer takes it. What is stored is
+    compared with what is loaded where both are the same sum of the same values, a number apart.
+    """
+    function = view.blocks[loop.header].function
+    assert function is not None
+    layout = function.layout
+    accesses = [i for b in loop.blocks for i in view.blocks[b].instructions if i.is_plain_access]
+    stored: dict[tuple[Value, frozenset[tuple[Value, int]]], list[int]] = {}
+    for store in (i for i in accesses if i.op == "store"):
+        place = linear_location(store.pointer, layout)
+        stored.setdefault((place.base, _counted(place)), []).append(place.offset)
+    for load in (i for i in accesses if i.op == "load"):
+        place = linear_location(load.pointer, layout)
+        offsets = stored.get((place.base, _counted(place)))
+        step = _step(place.terms, loop, view) if offsets else 0
+        if step and any(0 < (offset - place.offset) / step < APART for offset in offsets or ()):
+            return True
+    return False
+
+
+def _counted(place: Location) -> frozenset[tuple[Value, int]]:
+    """The terms of a place but for those that are there for negative indices."""
+    return frozenset(each for each in place.terms.items() if not is_for_the_end(each[0]))
+
+
+def _step(terms: Mapping[Value, int], loop: Loop, view: CFGView) -> int:
+    """By how many bytes a place moves from one iteration to the next; 0 where that is not known."""
+    if len(loop.latches) != 1:
+        return 0
+    header, latch, total = view.blocks[loop.header], view.blocks[loop.latches[0]], 0
+    for value, scale in terms.items():
+        while isinstance(value, Instruction) and value.op in ("sext", "zext"):
+            value = value.operands[0]
+        if isinstance(value, Instruction) and value.is_phi and value.block is header:
+            step = step_of(value, latch)
+            if not isinstance(step, ConstInt):
+                return 0
+            total += scale * step.signed
+    return total
