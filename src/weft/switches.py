@@ -21,7 +21,6 @@ OPTIONAL_PASSES = {
             "butterflies",
             "conditions",
             "copied runs",
-            "counted bits",
             "counter banks",
             "counts ahead",
             "filled runs",

@@ -41,7 +41,6 @@ from weft.passes.scalar import (
     CANONICAL,
     CHOICES,
     COPIED_RUNS,
-    COUNTED_BITS,
     COUNTER_BANKS,
     COUNTS_AHEAD,
     FILLED_RUNS,
@@ -275,7 +274,6 @@ FOREIGN_LOOPS = PassList(
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
     (
         *FORM,
-        COUNTED_BITS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
@@ -307,7 +305,6 @@ FOREIGN_FUNCTIONS = PassList(
     "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
     (
         *FORM,
-        COUNTED_BITS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         NARROW_PHIS,

@@ -20,7 +20,6 @@ from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.bit_counts import count_bits
 from weft.transform.loops.copy_loops import copy_at_once
-from weft.transform.loops.counted_bits import count_bits
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
 from weft.transform.loops.either_way import count_either_way
@@ -135,10 +134,6 @@ def _shorten_conversions(unit: ScalarUnit) -> bool:
 
 def _narrow_phis(unit: ScalarUnit) -> bool:
     return sum(map(narrow_phis, unit.module.definitions())) > 0
-
-
-def _count_bits(unit: ScalarUnit) -> bool:
-    return sum(map(count_bits, list(unit.module.definitions()))) > 0
 
 
 def _part_loads(unit: ScalarUnit) -> bool:
@@ -268,13 +263,6 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
     "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once",
     _replace_known_numbers,
-    requires=(PLAIN,),
-    optional=True,
-)
-COUNTED_BITS: Pass[ScalarUnit] = Pass(
-    "counted bits",
-    "no loop only counts the bits of a number by taking away the lowest one each time",
-    _count_bits,
     requires=(PLAIN,),
     optional=True,
 )
