@@ -129,6 +129,7 @@ class WidthModel:
         recurrences = self._recurrences(constants.miss_latency if latency is None else latency)
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}
+        counted: dict[Instruction, float] = {}
         for number, block in enumerate(self._view.blocks):
             loop = self._loops.innermost[number]
             for instruction in block.instructions:
@@ -136,11 +137,11 @@ class WidthModel:
                     apart = self._is_atomic_apart(instruction)
                     each = COPY_UPDATE if goes_to_copy(instruction) else constants.atomic
                     cycles = each * width if apart else self._cycles(instruction, costs)
-                    cycles = copied.get(instruction, cycles)
+                    cycles = counted[instruction] = copied.get(instruction, cycles)
                     total[loop] = total.get(loop, 0.0) + cycles
                 else:
                     shared[loop] = shared.get(loop, 0.0) + constants.scalar
-        for loop, cycles in won_by_skips(self._regions, costs).items():
+        for loop, cycles in won_by_skips(self._regions, costs, counted).items():
             if not self._is_left_apart(loop):
                 total[loop] = total.get(loop, 0.0) - cycles
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.

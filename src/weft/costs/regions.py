@@ -281,10 +281,7 @@ class RegionCosts(Struct):
             if op == "load":
                 return self.constants.test
             return memory_cost(op, "gather", bits, self.width, self.isa).cycles - plain
-        if form == "contiguous":
-            return 0.5 + self._slow_store(instruction)
-        masked = "addresses" if op == "store" else "gather"
-        return memory_cost(op, masked, bits, self.width, self.isa).cycles - plain
+        return 0.5 + self._slow_store(instruction) if form == "contiguous" else 0.0
 
     def _slow_store(self, instruction: Instruction) -> float:
         """What masking a store costs where masks are no registers of their own."""
@@ -312,7 +309,10 @@ class RegionCosts(Struct):
         form = self.divergence.access_form(access).form
         # Of objects of their own lanes have the same element side by side.
         names = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous", Form.PRIVATE: "contiguous"}
-        return names.get(form) or ("strided" if is_a_step_apart(self.divergence, access) else "gather")
+        if is_a_step_apart(self.divergence, access):
+            return names.get(form, "strided")
+        # Most stores to places of their own are under a mask.
+        return names.get(form, "addresses" if access.op == "store" else "gather")
 
     def _bits(self, type: Type) -> int:
         if type.is_void:

@@ -11,11 +11,13 @@ tree on AVX2, where 8 take 0.8 of their time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.guarded_regions import Region, guarded_regions
 from weft.costs.regions import RegionCosts
 from weft.graph.loops import Loop
-from weft.ir import BasicBlock
+from weft.ir import BasicBlock, Instruction
 
 
 def regions_by_size(divergence: Divergence) -> list[Region]:
@@ -24,10 +26,13 @@ def regions_by_size(divergence: Divergence) -> list[Region]:
     return sorted(found, key=lambda r: len(r.blocks))
 
 
-def won_by_skips(regions: list[Region], costs: RegionCosts) -> dict[Loop | None, float]:
+def won_by_skips(
+    regions: list[Region], costs: RegionCosts, counted: Mapping[Instruction, float]
+) -> dict[Loop | None, float]:
     """Cycles of a lane group that votes on `regions` win in an iteration of each loop, None for outside of all.
 
-    Regions come from the inside out, as they do where votes are put in (`weft.transform.boscc.insertion`).
+    That is no more than what was `counted` for their instructions, without masks. Regions come from the inside out, as
+    they do where votes are put in (`weft.transform.boscc.insertion`).
     """
     view, loops = costs.probability.view, costs.probability.loops
     won: dict[Loop | None, float] = {}
@@ -38,6 +43,7 @@ def won_by_skips(regions: list[Region], costs: RegionCosts) -> dict[Loop | None,
         gain = costs.skip_gain(unguarded, len(inner), costs.chances(region.source, region.entrance))
         if gain > 0:
             loop = loops.innermost[view.index[region.source]]
-            won[loop] = won.get(loop, 0.0) + gain
+            most = sum(counted.get(i, 0.0) for block in unguarded for i in block.instructions)
+            won[loop] = won.get(loop, 0.0) + min(gain, most)
             guards.update(dict.fromkeys(region.own, region.source))
     return won
