@@ -22,21 +22,23 @@ from weft.passes.scalar import (
     FILLS,
     GROUP_ATOMICS,
     INVARIANTS,
-    INVERSE_ROOTS,
-    KNOWN_NUMBERS,
-    LIKELY_CONVERSIONS,
     MEETING_STORES,
-    NARROW_PHIS,
     PARTED_LOADS,
     ROLLED_LOOPS,
     SET_TESTS,
-    SHORT_CONVERSIONS,
     SINGLE_LANE,
-    WIDE_ADDRESSES,
-    WIDE_COMPARISONS,
     WIDE_MASKS,
     WRITTEN_BACK,
     ScalarUnit,
+)
+from weft.passes.scalar_numbers import (
+    INVERSE_ROOTS,
+    KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
+    NARROW_PHIS,
+    SHORT_CONVERSIONS,
+    WIDE_ADDRESSES,
+    WIDE_COMPARISONS,
 )
 from weft.transform.groups.work_items import lower_work_items
 

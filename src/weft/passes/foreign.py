@@ -47,21 +47,23 @@ from weft.passes.scalar import (
     FILLS,
     GUARD_BOUNDS,
     INVARIANTS,
-    INVERSE_ROOTS,
-    KNOWN_NUMBERS,
-    LIKELY_CONVERSIONS,
     MEETING_STORES,
-    NARROW_PHIS,
     PARTED_LOADS,
     PLAIN,
     ROLLED_LOOPS,
     ROWS_IN_TURN,
     SET_TESTS,
-    SHORT_CONVERSIONS,
     SINGLE_LANE,
-    WIDE_ADDRESSES,
     WIDE_MASKS,
     settle_invariants,
+)
+from weft.passes.scalar_numbers import (
+    INVERSE_ROOTS,
+    KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
+    NARROW_PHIS,
+    SHORT_CONVERSIONS,
+    WIDE_ADDRESSES,
 )
 from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder

@@ -51,22 +51,24 @@ from weft.passes.scalar import (
     COUNTS_AHEAD,
     FILLS,
     GROUP_ATOMICS,
-    INVERSE_ROOTS,
-    KNOWN_NUMBERS,
-    LIKELY_CONVERSIONS,
     MEETING_STORES,
-    NARROW_PHIS,
     PARTED_LOADS,
     ROLLED_LOOPS,
     ROWS_IN_TURN,
     SET_TESTS,
     SHARED_LOADS,
-    SHORT_CONVERSIONS,
     SINGLE_LANE,
-    WIDE_ADDRESSES,
-    WIDE_COMPARISONS,
     WIDE_MASKS,
     WRITTEN_BACK,
+)
+from weft.passes.scalar_numbers import (
+    INVERSE_ROOTS,
+    KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
+    NARROW_PHIS,
+    SHORT_CONVERSIONS,
+    WIDE_ADDRESSES,
+    WIDE_COMPARISONS,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable

@@ -51,19 +51,21 @@ from weft.passes.scalar import (
     INLINED_BODIES,
     INLINED_BODY,
     INVARIANTS,
-    INVERSE_ROOTS,
-    KNOWN_NUMBERS,
-    LIKELY_CONVERSIONS,
     MEETING_STORES,
     PARTED_LOADS,
     ROLLED_LOOPS,
     SET_TESTS,
     SHARED_LOADS,
-    SHORT_CONVERSIONS,
     SINGLE_LANE,
-    WIDE_ADDRESSES,
     WIDE_MASKS,
     WRITTEN_BACK,
+)
+from weft.passes.scalar_numbers import (
+    INVERSE_ROOTS,
+    KNOWN_NUMBERS,
+    LIKELY_CONVERSIONS,
+    SHORT_CONVERSIONS,
+    WIDE_ADDRESSES,
 )
 from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form

@@ -18,7 +18,6 @@ from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
-from weft.transform.loops.bit_counts import count_bits
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
@@ -32,16 +31,6 @@ from weft.transform.loops.set_tests import compute_set_tests
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.loops.written_back import write_back
 from weft.transform.meeting_stores import merge_meeting_stores
-from weft.transform.numbers.called_remainders import replace_called_remainders
-from weft.transform.numbers.float_round_trips import drop_round_trips
-from weft.transform.numbers.inverse_roots import replace_inverse_roots
-from weft.transform.numbers.known_numbers import replace_known_numbers
-from weft.transform.numbers.likely_conversions import expect_indices
-from weft.transform.numbers.narrow_phis import narrow_phis
-from weft.transform.numbers.near_remainders import replace_near_remainders
-from weft.transform.numbers.short_conversions import shorten_conversions
-from weft.transform.numbers.wide_addresses import widen_addresses
-from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.numbers.wide_sums import keeps_ids_in_memory, widen_sums
 from weft.transform.parted_loads import part_loads
 from weft.transform.rows_in_turn import store_row_by_row
@@ -120,22 +109,6 @@ def _take_apart(unit: ScalarUnit) -> bool:
     return take_module_apart(unit.module)
 
 
-def _replace_known_numbers(unit: ScalarUnit) -> bool:
-    near = sum(map(replace_near_remainders, unit.module.definitions()))
-    near += sum(map(replace_called_remainders, unit.module.definitions()))
-    near += sum(map(count_bits, list(unit.module.definitions())))
-    return near + sum(map(replace_known_numbers, unit.module.definitions())) > 0
-
-
-def _shorten_conversions(unit: ScalarUnit) -> bool:
-    functions = list(unit.module.definitions())
-    return sum(map(shorten_conversions, functions)) + sum(map(drop_round_trips, functions)) > 0
-
-
-def _narrow_phis(unit: ScalarUnit) -> bool:
-    return sum(map(narrow_phis, unit.module.definitions())) > 0
-
-
 def _part_loads(unit: ScalarUnit) -> bool:
     return sum(map(part_loads, unit.module.definitions())) > 0
 
@@ -146,10 +119,6 @@ def _merge_meeting_stores(unit: ScalarUnit) -> bool:
 
 def _store_row_by_row(unit: ScalarUnit) -> bool:
     return sum(map(store_row_by_row, unit.module.definitions())) > 0
-
-
-def _widen_comparisons(unit: ScalarUnit) -> bool:
-    return sum(map(widen_comparisons, unit.module.definitions())) > 0
 
 
 def _settle_invariants(unit: ScalarUnit) -> None:
@@ -191,22 +160,9 @@ def _widen_masks(unit: ScalarUnit) -> bool:
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
 
 
-def _expect_indices(unit: ScalarUnit) -> bool:
-    return sum(expect_indices(function, unit.spec.isa) for function in list(unit.module.definitions())) > 0
-
-
-def _widen_addresses(unit: ScalarUnit) -> bool:
-    return sum(map(widen_addresses, unit.module.definitions())) > 0
-
-
 def _keep_rolled(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(keep_rolled(function, unit.spec.isa) for function in functions) > 0
-
-
-def _replace_inverse_roots(unit: ScalarUnit) -> bool:
-    functions = list(unit.module.definitions())
-    return sum(replace_inverse_roots(function, unit.spec.isa) for function in functions) > 0
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
@@ -259,23 +215,6 @@ AGGREGATES: Pass[ScalarUnit] = Pass(
     _take_apart,
     requires=(PLAIN,),
 )
-KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
-    "known numbers",
-    "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once",
-    _replace_known_numbers,
-    requires=(PLAIN,),
-    optional=True,
-)
-SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
-    "short conversions",
-    "floats that fit in 32 bits do not become integers of 64, nor do others on their way to floats",
-    _shorten_conversions,
-    requires=(PLAIN,),
-    optional=True,
-)
-NARROW_PHIS: Pass[ScalarUnit] = Pass(
-    "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
-)
 PARTED_LOADS: Pass[ScalarUnit] = Pass(
     "parted loads",
     "ways that meet do not choose which of several rows is loaded behind them",
@@ -294,13 +233,6 @@ ROWS_IN_TURN: Pass[ScalarUnit] = Pass(
     "rows in turn",
     "stores that go to several rows by turns go row by row where rows are far enough apart",
     _store_row_by_row,
-    requires=(PLAIN,),
-    optional=True,
-)
-WIDE_COMPARISONS: Pass[ScalarUnit] = Pass(
-    "wide comparisons",
-    "positions that the source keeps as int are compared as they are",
-    _widen_comparisons,
     requires=(PLAIN,),
     optional=True,
 )
@@ -400,31 +332,10 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     Meaning.SCALAR,
     optional=True,
 )
-LIKELY_CONVERSIONS: Pass[ScalarUnit] = Pass(
-    "likely conversions",
-    "floats that become places are expected to fit in integers: what brings others to the ends is behind a branch",
-    _expect_indices,
-    Meaning.SCALAR,
-    optional=True,
-)
-WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
-    "wide addresses",
-    "places in rows that the source keeps as int are indices of 64 bits, and rows have addresses of their own",
-    _widen_addresses,
-    Meaning.SCALAR,
-    optional=True,
-)
 ROLLED_LOOPS: Pass[ScalarUnit] = Pass(
     "rolled loops",
     "loops in lanes whose vectors fill the registers are not unrolled further",
     _keep_rolled,
-    Meaning.SCALAR,
-    optional=True,
-)
-INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
-    "inverse roots",
-    "under fastmath no vector of doubles is divided by roots, where the processor has estimates of their inverse",
-    _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,
 )

@@ -1,0 +1,97 @@
+"""Passes on the numbers of functions for one thread, which several lists share."""
+
+from __future__ import annotations
+
+from weft.passes.declared import Meaning, Pass
+from weft.passes.scalar import PLAIN, ScalarUnit
+from weft.transform.loops.bit_counts import count_bits
+from weft.transform.numbers.called_remainders import replace_called_remainders
+from weft.transform.numbers.float_round_trips import drop_round_trips
+from weft.transform.numbers.inverse_roots import replace_inverse_roots
+from weft.transform.numbers.known_numbers import replace_known_numbers
+from weft.transform.numbers.likely_conversions import expect_indices
+from weft.transform.numbers.narrow_phis import narrow_phis
+from weft.transform.numbers.near_remainders import replace_near_remainders
+from weft.transform.numbers.short_conversions import shorten_conversions
+from weft.transform.numbers.wide_addresses import widen_addresses
+from weft.transform.numbers.wide_comparisons import widen_comparisons
+
+
+def _replace_known_numbers(unit: ScalarUnit) -> bool:
+    near = sum(map(replace_near_remainders, unit.module.definitions()))
+    near += sum(map(replace_called_remainders, unit.module.definitions()))
+    near += sum(map(count_bits, list(unit.module.definitions())))
+    return near + sum(map(replace_known_numbers, unit.module.definitions())) > 0
+
+
+def _shorten_conversions(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(map(shorten_conversions, functions)) + sum(map(drop_round_trips, functions)) > 0
+
+
+def _narrow_phis(unit: ScalarUnit) -> bool:
+    return sum(map(narrow_phis, unit.module.definitions())) > 0
+
+
+def _widen_comparisons(unit: ScalarUnit) -> bool:
+    return sum(map(widen_comparisons, unit.module.definitions())) > 0
+
+
+def _expect_indices(unit: ScalarUnit) -> bool:
+    return sum(expect_indices(function, unit.spec.isa) for function in list(unit.module.definitions())) > 0
+
+
+def _widen_addresses(unit: ScalarUnit) -> bool:
+    return sum(map(widen_addresses, unit.module.definitions())) > 0
+
+
+def _replace_inverse_roots(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(replace_inverse_roots(function, unit.spec.isa) for function in functions) > 0
+
+
+KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
+    "known numbers",
+    "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once",
+    _replace_known_numbers,
+    requires=(PLAIN,),
+    optional=True,
+)
+SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
+    "short conversions",
+    "floats that fit in 32 bits do not become integers of 64, nor do others on their way to floats",
+    _shorten_conversions,
+    requires=(PLAIN,),
+    optional=True,
+)
+NARROW_PHIS: Pass[ScalarUnit] = Pass(
+    "narrow φs", "no φ is wider than its uses", _narrow_phis, requires=(PLAIN,), optional=True
+)
+WIDE_COMPARISONS: Pass[ScalarUnit] = Pass(
+    "wide comparisons",
+    "positions that the source keeps as int are compared as they are",
+    _widen_comparisons,
+    requires=(PLAIN,),
+    optional=True,
+)
+LIKELY_CONVERSIONS: Pass[ScalarUnit] = Pass(
+    "likely conversions",
+    "floats that become places are expected to fit in integers: what brings others to the ends is behind a branch",
+    _expect_indices,
+    Meaning.SCALAR,
+    optional=True,
+)
+WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
+    "wide addresses",
+    "places in rows that the source keeps as int are indices of 64 bits, and rows have addresses of their own",
+    _widen_addresses,
+    Meaning.SCALAR,
+    optional=True,
+)
+INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
+    "inverse roots",
+    "under fastmath no vector of doubles is divided by roots, where the processor has estimates of their inverse",
+    _replace_inverse_roots,
+    Meaning.SCALAR,
+    optional=True,
+)
