@@ -20,6 +20,7 @@ from weft.frontend.device.clang import note_source
 from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.ptx.check import check_module
 from weft.ptx.reader.module import read_module
+from weft.runtime.dispatch_records import Record
 from weft.runtime.shape import LaunchShape
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
@@ -50,6 +51,10 @@ class PtxKernel(CKernel):
                 hint=f"launch it with {self.__name__}[grid, {required}](...)",
             )
         super().launch(shape, tuple(map(_spread, args)))
+
+    def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
+        """What machine code makes such launches by, of arrays in which nothing lies between the elements."""
+        return super().record_of(shape, args) if all(_spread(a) is a for a in args) else None
 
     def _watched(self) -> WatchedKernel:
         from weft.cuda.ptx.simulation import watched
