@@ -45,7 +45,6 @@ def before(a, c, n, m, k):
             c[i * m + j - k] = a[i * m + j]
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [scaled, multiplied, smoothed])
 def test_rows_of_flat_arrays_are_apart(function, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
