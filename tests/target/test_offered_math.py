@@ -12,7 +12,7 @@ from weft.ir.reader import read_module
 from weft.ir.writer import write_module
 from weft.machine.targets import AVX2
 from weft.target.machine import TargetSpec
-from weft.target.offered_math import has_offers, offer_vector_math, without_offers
+from weft.target.offered_math import IN_USE, offer_vector_math, without_offers
 from weft.target.passes import WHOLE, optimize
 from weft.target.vector_math import math_finder
 
@@ -56,7 +56,7 @@ def test_approximate_calls_name_functions_for_a_register() -> None:
     assert '"_ZGV_LLVM_N4v_llvm.exp.f64(vector_llvm_exp_f64_4)"' in text
     assert '"_ZGV_LLVM_N4vv_pow(vector_pow_4)"' in text
     assert "declare <4 x double> @vector_pow_4(<4 x double>, <4 x double>)" in text
-    assert has_offers(text + kept) and without_offers(text + kept) == text
+    assert IN_USE in kept and without_offers(text + kept) == text
     assert offered("")[1] == ""
 
 
@@ -91,4 +91,4 @@ def test_plain_loops_give_what_they_gave(type: type) -> None:
     (text,) = fast.inspect_llvm().values()
     if math_finder({}, TargetSpec.chosen())("log1p", 4) is not None:
         assert re.search(r"call [^\n]*<\d+ x double> @(?!llvm)", text) or type is np.float32
-        assert not has_offers(text)
+        assert IN_USE not in text

@@ -21,8 +21,10 @@ from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
 _APPROXIMATE = frozenset(("fast", "afn"))
-_IN_USE = "@llvm.compiler.used = "
-_LIST = re.compile(rf"^{re.escape(_IN_USE)}[^\n]*\n", re.MULTILINE)
+IN_USE = "llvm.compiler.used"
+"""The variable that keeps functions."""
+
+_LIST = re.compile(rf"^@{re.escape(IN_USE)} = [^\n]*\n", re.MULTILINE)
 
 
 def offer_vector_math(module: Module, find_math: FindMath, isa: Isa) -> str:
@@ -34,12 +36,7 @@ def offer_vector_math(module: Module, find_math: FindMath, isa: Isa) -> str:
     if not kept:
         return ""
     names = ", ".join(f'ptr @"{name}"' for name in sorted(kept))
-    return f'{_IN_USE}appending global [{len(kept)} x ptr] [{names}], section "llvm.metadata"\n'
-
-
-def has_offers(text: str) -> bool:
-    """Whether functions are kept in a module's text."""
-    return _IN_USE in text
+    return f'@{IN_USE} = appending global [{len(kept)} x ptr] [{names}], section "llvm.metadata"\n'
 
 
 def without_offers(text: str) -> str:

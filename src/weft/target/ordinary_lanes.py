@@ -76,6 +76,8 @@ def _take_quotients(block: BasicBlock) -> int:
         quotient = next((i for i in divisions if i.op == op and i.operands == rest.operands), None)
         if quotient is None:
             continue
+        # The remainder may be another one than 0.
+        quotient.flags = ()
         if block.instructions.index(quotient) > block.instructions.index(rest):
             quotient.detach()
             block.insert_before(rest, quotient)
@@ -155,10 +157,9 @@ class _Lines:
     def suffix(self) -> str:
         return f"v{self.lanes}f{self.bits}" if self.lanes else f"f{self.bits}"
 
-    def constant(self, value: str, bits: int = 0) -> str:
+    def constant(self, value: str) -> str:
         """A float of the type, written in hexadecimal digits as LLVM wants it."""
-        element = _TYPES[bits or self.bits]
-        return f"splat ({element} {value})" if self.lanes else value
+        return f"splat ({_TYPES[self.bits]} {value})" if self.lanes else value
 
     def all(self, fine: str) -> str:
         """Lines for ``%all``: whether a condition holds in all lanes."""
@@ -169,17 +170,16 @@ class _Lines:
   %bits = bitcast {self.type("i1")} %fine.frozen to i{self.lanes}
   %all = icmp eq i{self.lanes} %bits, -1"""
 
-    def call(self, name: str, *arguments: str, result: str = "", suffix: str = "") -> str:
-        """A call of an intrinsic, all of whose arguments have the type of its result."""
-        type = result or self.float
-        whole = f"{name}.{suffix or self.suffix}"
-        self.needed[whole] = f"declare {type} @{whole}({', '.join([type] * len(arguments))})"
-        return f"call {type} @{whole}({', '.join(f'{type} {a}' for a in arguments)})"
+    def call(self, name: str, *arguments: str) -> str:
+        """A call of an intrinsic on floats of the type."""
+        whole = f"{name}.{self.suffix}"
+        self.needed[whole] = f"declare {self.float} @{whole}({', '.join([self.float] * len(arguments))})"
+        return f"call {self.float} @{whole}({', '.join(f'{self.float} {a}' for a in arguments)})"
 
 
 def _remainder(w: _Lines, isa: Isa) -> str:
     v, name = w.float, f"{_NAME}frem.{w.suffix}"
-    number = w.type("i32") if w.bits == 32 else w.type("i64")
+    number = w.type("i32")
     rest = f"""\
   %minus = fneg {v} %n
   %sum = {w.call("llvm.fma", "%minus", "%y.size", "%x.size")}"""

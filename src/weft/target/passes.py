@@ -35,7 +35,7 @@ from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
-from weft.target.offered_math import has_offers, without_offers
+from weft.target.offered_math import IN_USE, without_offers
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
 
@@ -184,8 +184,8 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
 
 def _withdraw_offers(module: ParsedModule, machine: TargetMachine) -> None:
     """Inline what the vectorizer has taken of the functions that it was offered, and forget the others."""
-    if has_offers(text := str(module)):
-        module.replace(without_offers(text), machine)
+    if any(variable.name == IN_USE for variable in module.ref.global_variables):
+        module.replace(without_offers(str(module)), machine)
         module.run_passes(("always-inline", "globaldce"), machine)
 
 
