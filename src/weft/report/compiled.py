@@ -27,6 +27,7 @@ _OWN_FORMS = {
     "interleaved": "interleaved",
     "runs": "rows",
     "chunks": "pieces",
+    "structures": "pieces",
     "neighbours": "neighbours",
     "table": "table",
     "lane by lane": "lane by lane",

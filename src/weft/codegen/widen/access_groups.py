@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.pieces import pieces_of, stores_pieces
+from weft.codegen.widen.pieces import pieces_by_register, stores_pieces
 from weft.codegen.widen.runs import is_extrapolated
 from weft.costs.instructions import interleave_cost, memory_cost, pieces_cost
 from weft.ir import BasicBlock, Instruction, Value
@@ -260,7 +260,8 @@ def is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
     gaps = group.op == "store" and group.has_gaps
     lanes = min(group.run, isa.lanes(8 * group.unit))
     if group.op == "store" and stores_pieces(isa, masked=masked, gaps=gaps):
-        wide = pieces_cost(_pieces(group, lanes, masked), len(group.members), group.units, isa, masked)
+        pieces = [p.count for each in pieces_by_register(group.covered, lanes, apart=masked) for p in each]
+        wide = pieces_cost(pieces, len(group.members), group.units, isa, masked)
     elif (masked or gaps) and not isa.masked_memory:
         return False
     else:
@@ -268,16 +269,3 @@ def is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
     form = "strided" if not masked else "addresses" if group.op == "store" else "gather"
     apart = sum(memory_cost(group.op, form, 8 * m.size, lanes, isa).cycles for m in group.members)
     return wide < apart
-
-
-def _pieces(group: AccessGroup, lanes: int, masked: bool) -> list[int]:
-    """How many units each piece of the structures has that registers of so many lanes hold."""
-    units, covered = group.units, group.covered
-    owners = [k // units if masked else 0 for k in range(lanes * units)]
-    return [
-        piece.count
-        for first in range(0, lanes * units, lanes)
-        for piece in pieces_of(
-            [owners[k] if covered[k % units] else None for k in range(first, first + lanes)]
-        )
-    ]

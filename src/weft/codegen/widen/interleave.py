@@ -16,7 +16,7 @@ from weft.analysis.integers.bounds import trailing_zeros
 from weft.codegen.widen.access_groups import AccessGroup, Member
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_load, masked_store
-from weft.codegen.widen.pieces import pieces_of, stores_pieces
+from weft.codegen.widen.pieces import pieces_by_register, stores_pieces
 from weft.codegen.widen.runs import lane_value
 from weft.codegen.widen.transpose import is_power_of_two, put_together, taken_apart
 from weft.codegen.widen.vectors import concatenated
@@ -246,9 +246,7 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
     layout = _Layout(w, group)
     by_unit = layout.is_square or group.in_memory_order
     registers_at = _registers_of_units(w, layout) if by_unit else _picked_registers(w, layout)
-    in_pieces = not group.in_memory_order and stores_pieces(
-        w.isa, masked=w.mask is not None, gaps=group.has_gaps
-    )
+    in_pieces = is_stored_in_pieces(w, group)
     for start in layout.starts:
         registers = registers_at(start)
         if in_pieces:
@@ -266,6 +264,11 @@ def widen_group_store(w: Widening, group: AccessGroup) -> None:
             stored.loc = group.leader.loc
 
 
+def is_stored_in_pieces(w: Widening, group: AccessGroup) -> bool:
+    """Whether the stores of a group are pieces of its structures, not whole registers."""
+    return not group.in_memory_order and stores_pieces(w.isa, masked=w.mask is not None, gaps=group.has_gaps)
+
+
 def _store_pieces(w: Widening, layout: _Layout, start: int, registers: list[Value]) -> None:
     """Store what is covered of the part that begins at a lane; passive lanes store theirs to a spare object."""
     b, lanes, units, group = w.builder, layout.lanes, layout.units, layout.group
@@ -278,11 +281,9 @@ def _store_pieces(w: Widening, layout: _Layout, start: int, registers: list[Valu
         active = [
             b.icmp("ne", b.binary("and", bits, ConstInt(bits.type, 1 << k)), nobody) for k in range(lanes)
         ]
-    for i, register in enumerate(registers):
-        first = i * lanes
-        owner_of = [(first + k) // units if active else 0 for k in range(lanes)]
-        covered = [layout.covered[(first + k) % units] for k in range(lanes)]
-        for piece in pieces_of([o if c else None for o, c in zip(owner_of, covered, strict=True)]):
+    pieces = pieces_by_register(layout.covered, lanes, apart=bool(active))
+    for first, register, each in zip(range(0, lanes * units, lanes), registers, pieces, strict=True):
+        for piece in each:
             data = register
             if piece.count == 1:
                 data = b.extract_element(register, ConstInt(I64, piece.begin))
@@ -292,7 +293,7 @@ def _store_pieces(w: Widening, layout: _Layout, start: int, registers: list[Valu
             address, align = layout.part_address(start, first + piece.begin)
             if active:
                 spare = w.spare_place(data.type, address.type, written=True)
-                address = b.select(active[owner_of[piece.begin]], address, spare)
+                address = b.select(active[(first + piece.begin) // units], address, spare)
                 align = min(align, layout.unit)
             stored = b.store(data, address, align=align)
             stored.loc = group.leader.loc

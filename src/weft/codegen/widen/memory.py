@@ -25,7 +25,7 @@ from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chu
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
 from weft.codegen.widen.gathers import gather, scatter_addresses
-from weft.codegen.widen.interleave import widen_group_load, widen_group_store
+from weft.codegen.widen.interleave import is_stored_in_pieces, widen_group_load, widen_group_store
 from weft.codegen.widen.joint_stores import joint_stores_of, store_jointly
 from weft.codegen.widen.masked import masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
@@ -137,7 +137,7 @@ def widen_store(w: Widening, store: Instruction) -> None:
             store_jointly(w, joint)
         return
     if group is not None:
-        w.remark(store, "interleaved")
+        w.remark(store, "structures" if is_stored_in_pieces(w, group) else "interleaved")
         if store is group.leader:
             widen_group_store(w, group)
         return

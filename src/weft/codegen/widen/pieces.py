@@ -33,6 +33,23 @@ def stores_pieces(isa: Isa, *, masked: bool, gaps: bool) -> bool:
     return gaps or (masked and (not isa.masked_memory or isa.core.slow_masked_stores))
 
 
+def pieces_by_register(covered: Sequence[bool], lanes: int, *, apart: bool) -> list[list[Piece]]:
+    """The pieces of each register that the structures of so many lanes fill.
+
+    Parameters
+    ----------
+    covered
+        Which units of a structure are stored.
+    lanes
+        How many lanes there are, and units in a register.
+    apart
+        Whether each lane's are pieces of their own.
+    """
+    units = len(covered)
+    owners = [(k // units if apart else 0) if covered[k % units] else None for k in range(lanes * units)]
+    return [pieces_of(owners[first : first + lanes]) for first in range(0, lanes * units, lanes)]
+
+
 def pieces_of(owners: Sequence[int | None]) -> list[Piece]:
     """The pieces of a register; of each unit it is told who owns it, and None where it is not stored.
 
