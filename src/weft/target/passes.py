@@ -184,9 +184,12 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
 
 def _withdraw_offers(module: ParsedModule, machine: TargetMachine) -> None:
     """Inline what the vectorizer has taken of the functions that it was offered, and forget the others."""
-    if any(variable.name == IN_USE for variable in module.ref.global_variables):
-        module.replace(without_offers(str(module)), machine)
-        module.run_passes(("always-inline", "globaldce"), machine)
+    try:
+        module.ref.get_global_variable(IN_USE)
+    except NameError:
+        return
+    module.replace(without_offers(str(module)), machine)
+    module.run_passes(("always-inline", "globaldce"), machine)
 
 
 def _take_own_math(module: ParsedModule, machine: TargetMachine) -> None:
