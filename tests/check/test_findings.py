@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weft.codegen.lane_passes as lane_passes
-import weft.passes.kernels as kernels
+import weft.passes.kernel_threads as kernel_threads
 import weft.passes.lower_kernel as lower_kernel
 from check.kernels import add, steps_of_collatz
 from weft import cuda
@@ -52,7 +52,9 @@ def launch_add(out: np.ndarray | None = None, **options) -> None:
 
 
 def test_a_wrong_scalar_pass_is_named(monkeypatch):
-    monkeypatch.setattr(kernels, "lower_work_items", after(kernels.lower_work_items, 1, subtract_instead))
+    monkeypatch.setattr(
+        kernel_threads, "lower_work_items", after(kernel_threads.lower_work_items, 1, subtract_instead)
+    )
     out = np.zeros(40, np.float32)
     with pytest.raises(MiscompilationError, match=r"'work items' changed what add computes: out\[0\]"):
         launch_add(out)
@@ -90,7 +92,9 @@ def test_a_race_is_no_miscompilation(monkeypatch, caplog):
     def last_one_wins(x, out):
         out[0] = x[cuda.grid(1)] + 1.0
 
-    monkeypatch.setattr(kernels, "lower_work_items", after(kernels.lower_work_items, 1, subtract_instead))
+    monkeypatch.setattr(
+        kernel_threads, "lower_work_items", after(kernel_threads.lower_work_items, 1, subtract_instead)
+    )
     with caplog.at_level(logging.INFO, "weft.check"):
         cuda.jit(last_one_wins)[1, 32](np.arange(32, dtype=np.float32), np.zeros(1, np.float32))
     assert "race" in caplog.text

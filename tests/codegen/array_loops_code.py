@@ -18,7 +18,7 @@ from codegen.machine_code import ISAS, compile_kernel
 from generators.array_loops import REACH, THREADS, array_program
 from transform.replaced_loads import ARGUMENTS, SIZES, run
 from weft.analysis.questions.solution import Solution
-from weft.codegen import lane_passes
+from weft.codegen import plain_passes
 from weft.interp import Program
 from weft.ir import BasicBlock, Instruction
 from weft.ir.reader import read_module
@@ -56,7 +56,7 @@ def check_code(seed: int) -> Counter[str]:
     width, isa, policy = rng.choice(WIDTHS), rng.choice(ISAS), rng.choice(POLICIES)
     text = initialized(array_program(seed))
     switches, level = Switches(scalar_replacement=policy), rng.choice((0, 0, 2))
-    unweighed = mock.patch.object(lane_passes, "ReplacedLoads", return_value=_AllAreWorthIt())
+    unweighed = mock.patch.object(plain_passes, "ReplacedLoads", return_value=_AllAreWorthIt())
     with unweighed if seed % 4 else contextlib.nullcontext():
         code = compile_kernel(text, width, isa, level=level, switches=switches)
     program = Program(read_module(text))

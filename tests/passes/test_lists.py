@@ -11,9 +11,9 @@ from weft.codegen.lane_passes import (
     LINEARIZATION,
     LOOP_CLOSED,
     UNIFORM_LOOPS,
-    UNMASKED,
     WIDENING,
 )
+from weft.codegen.plain_passes import UNMASKED
 from weft.errors import PassError
 from weft.passes import doors
 from weft.passes.catalog import LISTS, ON_LANES, ON_MODULES, known_names, list_named, passes_named

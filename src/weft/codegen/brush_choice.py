@@ -21,10 +21,11 @@ from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.brush import MAX_DIMENSIONS, MOST_LANES, Brush
 from weft.codegen.brushed_nests import lanes_of
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import BODIES, LANES
+from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import SimdForm
+from weft.codegen.loop_plan import all_uniform, why_in_order
 from weft.codegen.obstacles import why_not_vectorized
-from weft.codegen.parallel_loops import all_uniform, why_in_order
+from weft.codegen.plain_passes import BODIES
 from weft.costs.vector_code import VectorCosts, vector_costs
 from weft.graph.loops import loop_forest
 from weft.ir import Instruction, Module

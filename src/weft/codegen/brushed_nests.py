@@ -13,12 +13,13 @@ from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.brush import Brush
 from weft.codegen.chunks import INLINED
 from weft.codegen.entry_guard import guard_by_coordinates
-from weft.codegen.lane_passes import BODIES
 from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.loop_plan import LoopPlan, all_uniform, why_in_order
 from weft.codegen.nest_chunks import NestBodies, build_nest_chunk
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.panels import pack
-from weft.codegen.parallel_loops import LoopPlan, StripMinedLoop, all_uniform, why_in_order
+from weft.codegen.parallel_loops import StripMinedLoop
+from weft.codegen.plain_passes import BODIES
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice
 from weft.graph.loops import loop_forest

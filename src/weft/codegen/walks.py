@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from weft.analysis.loops.traversals import traversals
 from weft.analysis.shapes import Shape
-from weft.codegen.lane_passes import NARROWING, SHARED_STACKS
 from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.plain_passes import NARROWING, SHARED_STACKS
 from weft.codegen.width import MAX_WIDTH, OpenChoice, WidthChoice
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.codegen.lane_passes import BY_POLICY, GUESSED_RANGES, LANES, NARROWING
+from weft.codegen.lane_passes import LANES
+from weft.codegen.plain_passes import BY_POLICY, GUESSED_RANGES, NARROWING
 from weft.diag.errors import PassError
 from weft.passes.declared import Pass, PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, INLINING, SIGNATURES
-from weft.passes.kernels import KERNELS, WORK_ITEMS
+from weft.passes.kernel_threads import WORK_ITEMS
+from weft.passes.kernels import KERNELS
 from weft.passes.loops import LOOPS
 from weft.passes.scalar import (
     AGGREGATES,

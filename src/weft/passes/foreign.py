@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, LANES, NARROWING, vectorize
+from weft.codegen.lane_passes import LANES, vectorize
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import run_in_place, strip_mine
+from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace

@@ -12,8 +12,8 @@ from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen import trials
 from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.dimension import analyze_along
-from weft.codegen.lane_passes import GUESSED_RANGES, NARROWING
 from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.plain_passes import GUESSED_RANGES, NARROWING
 from weft.codegen.remarks import remark_rows
 from weft.codegen.row_starts import may_begin_anywhere
 from weft.codegen.walks import Walk, choose_walk

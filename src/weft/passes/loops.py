@@ -12,11 +12,11 @@ from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.brush import Brush
 from weft.codegen.few_iterations import few_for
-from weft.codegen.lane_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_alone, run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
 from weft.codegen.parallel_nests import strip_mine_nest
+from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING
 from weft.codegen.private_launch import run_with_copies
 from weft.codegen.slots import SlotInterface, build_slot_entry
 from weft.codegen.trials import BOTH_WAYS, may_try

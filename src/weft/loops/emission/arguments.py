@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from weft.loops.emission.kernel import ArrayParameter, KernelParts, NumberParameter
+from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Nest
+from weft.loops.emission.parameters import ArrayParameter, NumberParameter
 from weft.loops.emission.subscripts import Shape
 from weft.loops.emission.tree import Argument, Statement, names_of, written_in
 

@@ -16,8 +16,9 @@ from weft.ir import Instruction
 from weft.ir.types import FloatType
 from weft.loops.emission.arguments import Target, host_arguments, told_of
 from weft.loops.emission.grids import grid_kernel
-from weft.loops.emission.kernel import KernelParts, NumberParameter
+from weft.loops.emission.kernel import KernelParts
 from weft.loops.emission.nests import Form, Nest
+from weft.loops.emission.parameters import NumberParameter
 from weft.loops.emission.plan import KernelPlan, Plan
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure

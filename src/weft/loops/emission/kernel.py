@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,13 @@ from weft.ir.locations import span_of
 from weft.ir.types import FloatType, IntType, PointerType, Type
 from weft.loops.emission.loop_kinds import LoopKinds, loop_kinds
 from weft.loops.emission.nests import Form, Nest, accesses_of
+from weft.loops.emission.parameters import (
+    ArrayParameter,
+    NumberParameter,
+    element_reading,
+    legal,
+    reading_of,
+)
 from weft.loops.emission.subscripts import Shape, subscripts
 from weft.loops.emission.tree import Node, Variable
 from weft.loops.emission.values import Values
@@ -34,68 +40,6 @@ _PURE = {
 }  # fmt: skip
 _SAFE = {"sdiv", "udiv", "srem", "urem", "fptosi", "fptoui", "call"}
 """These are, where they do not trap."""
-
-RESERVED = frozenset(
-    (*keyword.kwlist, "range", "int", "float", "double", "long", "short", "char", "unsigned", "signed", "void",
-     "kernel", "global", "local", "constant", "private", "const", "struct", "auto", "register", "switch", "case",
-     "default", "do", "goto", "sizeof", "static", "typedef", "union", "enum", "volatile", "half", "uint", "ulong",
-     "uchar", "ushort", "bool", "true", "false", "cuda", "np", "math", "abs", "min", "max", "sqrt", "exp", "log",
-     "sin", "cos", "pow", "inline", "extern", "restrict", "event_t", "size_t", "image2d_t", "sampler_t", "pipe")
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class ArrayParameter:
-    """An array that a kernel takes.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    base
-        Its symbol.
-    element
-        The type of its elements in memory.
-    reading
-        How integers in it are read, ``s`` or ``u``.
-    shape
-        Its dimensions; None for one that is indexed by one number.
-    order
-        To sort parameters by.
-    is_written
-        Whether the kernel stores to it.
-    """
-
-    name: str
-    base: Symbol
-    element: Type
-    reading: str
-    shape: Shape | None
-    order: tuple[int, str]
-    is_written: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NumberParameter:
-    """A number that a kernel takes.
-
-    Parameters
-    ----------
-    name, type
-        What it is.
-    text
-        What the program calls it.
-    order
-        To sort parameters by.
-    value
-        A value that is this number.
-    """
-
-    name: str
-    type: Type
-    text: str
-    order: tuple[int, str]
-    value: Value
 
 
 @dataclass(slots=True)
@@ -186,7 +130,7 @@ class KernelParts:
             return None
         if number not in self._variables:
             members = [v for v, n in self.variables.named.items() if n == number]
-            reading = "s" if not isinstance(value.type, IntType) else _reading_of(members, self.loose)
+            reading = "s" if not isinstance(value.type, IntType) else reading_of(members, self.loose)
             self._variables[number] = Variable(self.variables.names[number], value.type, reading)
         return self._variables[number]
 
@@ -374,7 +318,7 @@ class KernelParts:
             stem = base.name.split(".")[0]
             shape = self.shapes.get(stem)
             is_unsigned = self.unsigned.get(stem) if shape is None else shape.is_unsigned
-            reading = _element_reading(element, loads[base], is_unsigned)
+            reading = element_reading(element, loads[base], is_unsigned)
             if shape is not None and shape.itemsize != self.made.program.module.layout.store_size(element):
                 raise self._error(loads[base][0], f"elements of {base.name} are no numbers")
             order = (
@@ -400,39 +344,3 @@ class KernelParts:
 
     def _error(self, instruction: Instruction, reason: str) -> EmissionError:
         return EmissionError(reason, span_of(instruction), self.hint)
-
-
-def legal(name: str) -> str:
-    """A name as Python and OpenCL C allow it: ``im->data`` is ``im_data``."""
-    found = re.sub(r"\W+", "_", name)
-    # Underscores at the ends stay where the program has them.
-    found = (found if found == name else found.strip("_")) or "value"
-    if found[0].isdigit():
-        found = f"_{found}"
-    return f"{found}_" if found in RESERVED else found
-
-
-def _reading_of(members: list[Instruction], loose: frozenset[Instruction]) -> str:
-    """Unsigned if what is computed for the variable may leave the signed numbers, or is always extended so."""
-    extended = {u.op for v in members for u in v.instruction_users()} & {"sext", "zext", "sitofp", "uitofp"}
-    if extended and extended <= {"zext", "uitofp"}:
-        return "u"
-    for value in members:
-        sources = value.operands if value.is_phi else [value]
-        for source in sources:
-            if isinstance(source, Instruction) and source.op in ("add", "sub", "mul", "shl"):
-                bits = source.type.bits  # type: ignore[attr-defined]
-                if bits < 64 and ("nsw" not in source.flags or source in loose):
-                    return "u"
-            if isinstance(source, Instruction) and source.op in ("lshr", "udiv", "urem"):
-                return "u"
-    return "s"
-
-
-def _element_reading(element: Type, accesses: list[Instruction], is_unsigned: bool | None) -> str:
-    if not isinstance(element, IntType):
-        return "s"
-    if is_unsigned is not None:
-        return "u" if is_unsigned else "s"
-    extended = {u.op for i in accesses if i.op == "load" for u in i.instruction_users()}
-    return "u" if extended & {"zext", "uitofp"} else "s"

@@ -7,7 +7,8 @@ from msgspec import Struct
 from weft.analysis.symbolic.expression import Expression, floor_division, maximum, minimum
 from weft.analysis.symbolic.facts import Facts
 from weft.ir.types import I64
-from weft.loops.emission.kernel import ArrayParameter, KernelParts
+from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.parameters import ArrayParameter
 from weft.loops.emission.tree import Node
 
 _NO_SIZE = 1 << 30

@@ -15,9 +15,9 @@ from weft.loops.emission.cuda_file import CudaFile
 from weft.loops.emission.elements import element_plan
 from weft.loops.emission.grids import grid_plan
 from weft.loops.emission.host_loops import host_plan
-from weft.loops.emission.kernel import legal
 from weft.loops.emission.nests import Form, Nest, Refusal, nests_of
 from weft.loops.emission.opencl_file import OpenClFile
+from weft.loops.emission.parameters import legal
 from weft.loops.emission.plan import Plan
 from weft.loops.emission.reductions import reduction_plan
 from weft.loops.emission.scans import scan_plan

@@ -11,8 +11,8 @@ from weft.diag.errors import TypingError, UnsupportedError, WeftError
 from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
 from weft.frontend.python.lowering.arrays.fused import element_of
+from weft.frontend.python.lowering.arrays.products import product
 from weft.frontend.python.lowering.arrays.records import field_name, record_field
-from weft.frontend.python.lowering.arrays.reductions import product
 from weft.frontend.python.lowering.arrays.tiled import load_tiled
 from weft.frontend.python.lowering.calls.enumerations import member_of
 from weft.frontend.python.lowering.calls.tuple_items import item_at

@@ -12,7 +12,8 @@ from weft.frontend.python.lowering.arrays.array_parts import array_type_of, exte
 from weft.frontend.python.lowering.arrays.arrays import element_address, element_align, require_writable
 from weft.frontend.python.lowering.arrays.elementwise import combine
 from weft.frontend.python.lowering.arrays.memory import load_element
-from weft.frontend.python.lowering.arrays.reductions import product, sort_in_place
+from weft.frontend.python.lowering.arrays.products import product
+from weft.frontend.python.lowering.arrays.reductions import sort_in_place
 from weft.frontend.python.lowering.arrays.reshaped import flat, in_order, reshaped, shape_items, viewed
 from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
 from weft.frontend.python.lowering.arrays.views import permuted

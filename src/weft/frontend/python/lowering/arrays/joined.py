@@ -10,7 +10,7 @@ from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import Index, Slice
 from weft.frontend.python.lowering.arrays.elementwise import Lazy, assign_elements
-from weft.frontend.python.lowering.arrays.reductions import view_as
+from weft.frontend.python.lowering.arrays.products import view_as
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.arrays.written import array_of, given
 from weft.frontend.python.lowering.attributes import size

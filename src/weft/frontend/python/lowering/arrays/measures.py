@@ -81,7 +81,7 @@ def _average(low: Lowering, args: Arguments) -> Typed:
 
 @call(np.vdot)
 def _vdot(low: Lowering, args: Arguments) -> Typed:
-    from weft.frontend.python.lowering.arrays.reductions import product
+    from weft.frontend.python.lowering.arrays.products import product
 
     one, other = (flat(low, array_of(args, value)) for value in given(low, args, "a b"))
     dtype = array_type_of(one).dtype

@@ -13,12 +13,10 @@ import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_arrays, device_axes
+from weft.frontend.python import device_arrays, device_axes, device_sort
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
-    data_of,
     extents_of,
-    make_array,
 )
 from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.elementwise import Lazy
@@ -296,60 +294,6 @@ call(np.amax)(_function("max"))
 DIRECT_FUNCTIONS = frozenset(getattr(np, name) for name in (*DIRECT, "amin", "amax"))
 
 
-@call(np.dot)
-def _dot(low: Lowering, args: Arguments) -> Typed:
-    return product(low, *args.bind("a", "b"))
-
-
-def product(low: Lowering, a: Typed, b: Typed) -> Typed:
-    """``a @ b`` of vectors and matrices."""
-    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
-    from weft.frontend.python.lowering.arrays.elementwise import require_same
-    from weft.frontend.python.lowering.calls.calls import call_function
-
-    one, other = a.type, b.type
-    if not (isinstance(one, Array) and isinstance(other, Array) and {one.ndim, other.ndim} <= {1, 2}):
-        raise TypingError(
-            f"there is no operation {one} @ {other}", hint="it is for arrays of one or two dimensions"
-        )
-    from weft.frontend.python.lowering.arrays.elementwise import element_type_of
-    from weft.frontend.python.lowering.numbers.arithmetic import binary
-
-    dtype = element_type_of(low, lambda low, x, y: binary(low, "*", x, y), (a, b))
-    ours, theirs = extents_of(low, a), extents_of(low, b)
-    require_same(low, ours[-1], theirs[0])
-    sums = [
-        cast(low, literal(0), dtype),
-        literal(not {"fast", "reassoc"}.isdisjoint(low.unit.options.fastmath)),
-    ]
-    if one.ndim == other.ndim == 1:
-        return call_function(low, device_arrays.dot, Arguments("dot", [a, b, *sums], {}))
-    shape = [*ours[:-1], *theirs[1:]]
-    made = allocate(low, Arguments("@", [], {}), [extent(value) for value in shape], dtype)
-    if other.ndim == 1:
-        call_function(low, device_arrays.applied, Arguments("@", [a, b, made, *sums], {}))
-        return made
-    if one.ndim == 1:
-        left, whole = (view_as(low, v, [None, 0]) for v in (a, made))
-        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [left, b, whole], {}))
-    elif dtype.kind == "c":
-        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [a, b, made], {}))
-    else:
-        call_function(low, device_arrays.multiplied, Arguments("@", [a, b, made, sums[0]], {}))
-    return made
-
-
-def view_as(low: Lowering, array: Typed, axes: list[int | None]) -> Typed:
-    """A vector as a matrix of one row or column: None stands for an axis of one element."""
-    from weft.frontend.python.lowering.arrays.array_parts import strides_of
-
-    (extent_,), (stride,) = extents_of(low, array), strides_of(low, array)
-    extents: list[Value] = [const_int(1) if axis is None else extent_ for axis in axes]
-    strides: list[Value] = [const_int(0) if axis is None else stride for axis in axes]
-    type = array_type_of(array).replace(ndim=2, layout="A", shape=None)
-    return make_array(type, data_of(array), extents, strides)
-
-
 @call(np.cumsum)
 def _cumsum(low: Lowering, args: Arguments) -> Typed:
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
@@ -394,9 +338,7 @@ def _searchsorted(low: Lowering, args: Arguments) -> Typed:
     right = literal(side == "right")
 
     def one(low: Lowering, wanted: Typed) -> Typed:
-        return call_function(
-            low, device_arrays.searched, Arguments("searchsorted", [array, wanted, right], {})
-        )
+        return call_function(low, device_sort.searched, Arguments("searchsorted", [array, wanted, right], {}))
 
     return combine(low, one, value).settled(low) if is_array(value) else one(low, value)
 
@@ -418,4 +360,4 @@ def sort_in_place(low: Lowering, array: Typed) -> None:
     type = array_type_of(array)
     if type.ndim != 1 or not isinstance(type.dtype, Scalar) or type.dtype.kind == "c":
         raise TypingError(f"an array of one dimension, of real numbers, can be sorted, not {type}")
-    call_function(low, device_arrays.sort, Arguments("sort", [array], {}))
+    call_function(low, device_sort.sort, Arguments("sort", [array], {}))
