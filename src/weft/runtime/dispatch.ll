@@ -601,6 +601,15 @@ ended:
   %whole.grid = icmp eq i32 %outcome, 0
   br i1 %whole.grid, label %nothing, label %broken
 broken:
+  ; Kernels with barriers say where threads wait.
+  %told.at = getelementptr i64, ptr %record, i64 8
+  %told = load i64, ptr %told.at
+  %untold = icmp eq i64 %told, 0
+  br i1 %untold, label %unexplained, label %explained
+explained:
+  %stopped.answer = call ptr @finish(ptr %self, ptr %record, ptr %errors, ptr %values, i64 %values.count)
+  ret ptr %stopped.answer
+unexplained:
   call void @PyErr_SetString(ptr @_Py_RuntimeError, ptr @stopped)
   ret ptr null
 result:

@@ -36,13 +36,14 @@ words of the result.
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
 through Python where an array is not C-contiguous or has 2 GiB, and where as many launches are going on, of
 other threads, or around it in a signal handler's, as there is scratch memory for. Code for arrays that do not overlap,
-and that for arrays that do, have a record each, which says so in place of "64 - its bits".
+and that for arrays that do, have a record each, which says so in place of "64 - its bits". A launch that stops early,
+as threads wait at different barriers, has left its error record: "bytes of the result's memory" is how large that is.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from itertools import accumulate
 from types import FunctionType
@@ -155,12 +156,18 @@ class Record:
         The record.
     kept
         What it points to, machine code above all: it is there as long as the record is.
+
+    Attributes
+    ----------
+    finish
+        What a call gives, or raises, that has left words: it gets these, and the arguments.
     """
 
-    __slots__ = ("_kept", "words_of")
+    __slots__ = ("_kept", "finish", "words_of")
 
     def __init__(self, words: Words, *kept: object) -> None:
         self.words_of = words
+        self.finish: Callable[[bytes, tuple[Any, ...]], Any] | None = None
         self._kept = kept
 
     def withdraw(self) -> None:
