@@ -69,3 +69,16 @@ def test_they_are_found_to_be_parallel_and_do_what_they_did() -> None:
         o = np.full(n + 1, -7, np.int32)
         call(a.ctypes.data, o.ctypes.data, n, m)
         assert o.tolist() == [*by_python(a, m), -7]
+
+
+def test_lanes_that_are_left_pass_the_end_of_a_loop_together() -> None:
+    def exits(loop: str, *without: str) -> str:
+        made = vectorize_ir(TURNED, "f", loop=loop, without=without)
+        assert made.loops == 1
+        (found,) = [r.message for r in made.remarks if "exits" in r.message]
+        return found
+
+    assert "1 of its 2 exits is divergent" in exits("auto")
+    assert "2 of its 2 exits are divergent" in exits("auto", "head-tests")
+    # A header that has been named stays one.
+    assert "2 of its 2 exits are divergent" in exits("head")
