@@ -90,6 +90,23 @@ def test_launches_are_those_of_python(door: Callable[..., Launch], seen: list[in
     assert len(seen) == 4
 
 
+def test_device_arrays_and_empty_ones_are_launched_by_machine_code(seen: list[int]) -> None:
+    launch = of_cuda(AXPY, "axpy")
+    x, y = cuda.to_device(np.arange(64, dtype=np.float32)), cuda.to_device(np.ones(64, np.float32))
+    for round in range(1, 5):
+        launch(x, y, 2.0, 64)
+        np.testing.assert_array_equal(y.array, 1 + 2 * round * x.array)
+    known = len(seen)
+    assert known <= 2
+    launch(x[:0], y[32:32], 2.0, 0)
+    assert len(seen) == known
+    # Aligned otherwise than pointers to floats have to be, and of another class.
+    with pytest.raises(ArgumentError):
+        launch(x, cuda.to_device(np.zeros(257, np.uint8))[1:].view(np.float32), 2.0, 64)
+    launch(x, y.array, 2.0, 64)
+    np.testing.assert_array_equal(y.array, 1 + 10 * x.array)
+
+
 @doors
 @pytest.mark.parametrize("kind", ["float", "double", "signed char", "unsigned", "long"])
 def test_numbers_are_those_of_python(door: Callable[..., Launch], kind: str) -> None:

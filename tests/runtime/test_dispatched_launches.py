@@ -12,6 +12,7 @@ import pytest
 import weft
 from weft import cuda
 from weft.cuda.configuration import ConfiguredKernel
+from weft.errors import BarrierDivergence
 from weft.runtime.dispatch import calls
 
 pytestmark = pytest.mark.skipif(calls() is None, reason="objects lie otherwise here")
@@ -93,7 +94,6 @@ def test_arrays_that_are_not_simple_go_through_python(seen: list[int]) -> None:
         launch(whole[:100], apart)
     assert len(seen) == 1
     for x, y in (
-        (whole[:0], apart[:0]),
         (whole[:100:2], apart[::2]),
         (np.arange(100.0), cuda.to_device(np.zeros(100))),
     ):
@@ -101,6 +101,70 @@ def test_arrays_that_are_not_simple_go_through_python(seen: list[int]) -> None:
         launch(x, y)
         np.testing.assert_array_equal(np.asarray(y), wanted)
         assert len(seen) == before + 1
+
+
+def test_device_arrays_are_launched_by_machine_code(seen: list[int]) -> None:
+    launch = cuda.jit(axpy)[2, 64]
+    x, y = np.arange(100.0), cuda.to_device(np.ones(100))
+    for round in range(1, 5):
+        launch(2.0, cuda.to_device(x), y)
+        np.testing.assert_array_equal(y.copy_to_host(), 1 + 2.0 * round * x)
+    known = len(seen)
+    assert known <= 2
+    # Of another kind, in steps, and one that lies upon the other.
+    launch(2.0, cuda.to_device(x.astype(np.float32)), y)
+    launch(2.0, cuda.to_device(np.repeat(x, 2))[::2], y)
+    np.testing.assert_array_equal(y.copy_to_host(), 1 + 2.0 * 6 * x)
+    assert len(seen) == known + 2
+    launch(1.0, y, y)
+    np.testing.assert_array_equal(y.copy_to_host(), 2 + 4.0 * 6 * x)
+
+
+def test_kernels_with_barriers_are_launched_by_machine_code(threads: int, seen: list[int]) -> None:
+    @cuda.jit
+    def sums(x, y):
+        part = cuda.shared.array(64, np.float64)
+        t = cuda.threadIdx.x
+        part[t] = x[cuda.grid(1)]
+        cuda.syncthreads()
+        if y[0] < 0:
+            if t < 32:
+                cuda.syncthreads()
+            else:
+                cuda.syncthreads()
+        if t == 0:
+            total = 0.0
+            for k in range(64):
+                total += part[k]
+            y[cuda.blockIdx.x] = total
+
+    launch = sums[5, 64]
+    x, y = np.arange(320.0), np.zeros(5)
+    for k in range(4):
+        launch(x + k, y)
+        np.testing.assert_array_equal(y, (x + k).reshape(5, 64).sum(1))
+    assert len(seen) <= 2
+    known = len(seen)
+    for _ in range(2):
+        y[0] = -1
+        with pytest.raises(BarrierDivergence, match="threads of block") as raised:
+            launch(x, y)
+        assert raised.value.span is None or "test_dispatched_launches" in str(raised.value.span)
+    assert len(seen) == known
+
+
+def test_empty_arrays_are_launched_by_machine_code(seen: list[int]) -> None:
+    launch = cuda.jit(axpy)[2, 64]
+    x, y = np.arange(100.0), np.ones(100)
+    for _ in range(4):
+        launch(2.0, x, y)
+    known = len(seen)
+    launch(2.0, x[:0], y[50:50])
+    launch(2.0, x[7:7], y)
+    # One that is empty overlaps nothing, wherever it is.
+    launch(2.0, y[50:50], y[:0])
+    assert len(seen) == known
+    np.testing.assert_array_equal(y, 1 + 8.0 * x)
 
 
 @pytest.mark.parametrize("first", ["apart", "overlapping"])

@@ -2,11 +2,13 @@
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import weft
+from weft import cuda, opencl
 from weft.codegen.widen.calls import VectorMathFunction
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
@@ -61,7 +63,7 @@ def test_approximate_calls_name_functions_for_a_register() -> None:
 
 
 def test_what_the_vectorizer_has_not_taken_is_gone_behind_the_pipeline() -> None:
-    spec = TargetSpec.chosen()
+    spec = TargetSpec("x86_64-unknown-linux-gnu", cpu="haswell")
     text, kept = offered("fast")
     made = optimize(text + kept, WHOLE, spec.machine)
     assert "llvm.compiler.used" not in made
@@ -92,3 +94,55 @@ def test_plain_loops_give_what_they_gave(type: type) -> None:
     if math_finder({}, TargetSpec.chosen())("log1p", 4) is not None:
         assert re.search(r"call [^\n]*<\d+ x double> @(?!llvm)", text) or type is np.float32
         assert IN_USE not in text
+
+
+def rows(o, a):
+    row = cuda.grid(1)
+    if row < a.shape[0]:
+        for j in range(a.shape[1]):
+            o[row, j] = math.exp(-a[row, j]) * math.pow(a[row, j], 1.7)
+
+
+ROWS = """{head} {{
+  for (int j = 0; j < n; j++) {{
+    double x = a[{row} * n + j];
+    o[{row} * n + j] = exp(-x) * pow(x, 1.7);
+  }}
+}}"""
+
+
+def by_python(o: np.ndarray, a: np.ndarray) -> str:
+    kernel = cuda.jit(fastmath=True, width=1)(rows)
+    kernel[1, 3](o, a)
+    (text,) = kernel.inspect_llvm().values()
+    return text
+
+
+def by_opencl(o: np.ndarray, a: np.ndarray) -> str:
+    head = "kernel void rows(global double *restrict o, global const double *restrict a, int n)"
+    source = ROWS.format(head=head, row="get_global_id(0)")
+    kernel = opencl.Program(source, "-cl-fast-relaxed-math", width=1).rows
+    kernel(3, None, o, a, a.shape[1])
+    return kernel.inspect_llvm()
+
+
+def by_cuda(o: np.ndarray, a: np.ndarray) -> str:
+    head = 'extern "C" __global__ void rows(double *__restrict__ o, const double *__restrict__ a, int n)'
+    kernel = cuda.Module(ROWS.format(head=head, row="threadIdx.x"), "-use_fast_math", width=1).rows
+    kernel[1, 3](o, a, a.shape[1])
+    return kernel.inspect_llvm()
+
+
+@pytest.mark.parametrize("run", [by_python, by_opencl, by_cuda])
+def test_loops_of_kernels_whose_threads_run_one_by_one_call_vector_mathematics(
+    run: Callable[[np.ndarray, np.ndarray], str],
+) -> None:
+    if run is not by_python:
+        pytest.importorskip("ziglang")
+    a = np.linspace(0.1, 9, 3 * 23).reshape(3, 23)
+    o = np.zeros_like(a)
+    text = run(o, a)
+    np.testing.assert_allclose(o, np.exp(-a) * a**1.7, rtol=1e-14)
+    assert IN_USE not in text
+    if math_finder({}, TargetSpec.chosen())("pow", 4) is not None:
+        assert re.search(r"call [^\n]*<\d+ x double> @(?!llvm)\w*pow", text)

@@ -27,6 +27,16 @@ def test_sums_and_products_are_wide() -> None:
     assert "i32 %m" not in found
 
 
+def test_counters_that_are_written_out_are_constants() -> None:
+    chain = "\n".join(f"  %c{k} = add nuw nsw i32 {f'%c{k - 1}' if k else '0'}, 1" for k in range(20))
+    found = changed(f"""{chain}
+  %i = trunc i64 %id to i32
+  %m = mul nsw i32 %i, 20
+  %s = add nsw i32 %m, %c19
+  %p = sext i32 %s to i64""")
+    assert "add nsw i64 %2, 20" in found and "i32 %c" not in found
+
+
 def test_what_may_wrap_around_is_extended_as_it_is() -> None:
     found = changed("""  %i = trunc i64 %id to i32
   %j = trunc i64 %other to i32

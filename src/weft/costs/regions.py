@@ -9,18 +9,21 @@ with t (1-p) + (1-t) (1-qp)^W, where a share q of its threads come to the branch
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum
 
 from msgspec import Struct, field
 
 from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
-from weft.analysis.divergence.end_decisions import Joined, end_decision, is_decided_at_ends, joined, negated
+from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends
 from weft.analysis.divergence.result import Form
 from weft.analysis.divergence.row_divisions import is_row_division
 from weft.analysis.memory.byte_tables import byte_table
+from weft.analysis.memory.linear_locations import linear_location
+from weft.analysis.memory.row_steps import row_step
+from weft.analysis.shapes.runs import Runs
 from weft.costs.active_threads import active_shares
 from weft.costs.constants import Constants, constants_of
+from weft.costs.guards import Guard, comparisons_of, guard_of
 from weft.costs.instructions import (
     INVERSE_ROOT,
     MATH_CALL,
@@ -32,7 +35,7 @@ from weft.costs.instructions import (
     table_cost,
 )
 from weft.costs.memory import is_a_step_apart
-from weft.ir import Argument, BasicBlock, Instruction, Value
+from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
@@ -107,12 +110,12 @@ class RegionCosts(Struct):
         """What a lane group does at the divergent branch from `source` to `target`."""
         branch, c = source.terminator, self.constants
         if branch.op == "br":
-            guard = _guard_of(branch.operands[0], self.divergence)
-            if guard is _Guard.LANE:
+            guard = guard_of(branch.operands[0], self.divergence)
+            if guard is Guard.LANE:
                 return Chances(0, 0)
             if guard is not None:
                 # But for one lane group, all threads are on the same side of a bound such as ``i < n``.
-                inside = (guard is _Guard.TRUE_INSIDE) == (target is branch.blocks[0])
+                inside = (guard is Guard.TRUE_INSIDE) == (target is branch.blocks[0])
                 chances = self._at_bound(source, branch.operands[0])
                 return chances if inside else chances.other_side
         if any(t in self.leaving for t in branch.successors):
@@ -137,7 +140,7 @@ class RegionCosts(Struct):
         ):
             ends = [
                 e
-                for part in _comparisons(condition)
+                for part in comparisons_of(condition)
                 if (e := end_decision(self.divergence, part)) is not None
             ]
             made = sum(self._registers(e.strided.type) for e in ends)
@@ -214,12 +217,26 @@ class RegionCosts(Struct):
         if not access.is_plain_access:
             return False
         found = self.divergence.access_form(access)
-        if found.runs is not None:
-            return found.runs.count > 1
+        if (runs := self._runs(access)) is not None:
+            return runs.count > 1
         extents = self.divergence.engine.threads.domain.extents
         strides = self.divergence.shape(access.pointer).strides
         is_box = sum(extent != 1 for extent in extents) > 1
         return is_box and found.form is Form.GATHER and any(isinstance(s, int) for s in strides)
+
+    def _runs(self, access: Instruction) -> Runs | None:
+        """Of what accesses to neighbours a box makes an access, those at numbers of 32 bits that may wrap included."""
+        found, extents = self.divergence.access_form(access), self.divergence.engine.threads.domain.extents
+        if found.form is not Form.GATHER or not access.is_plain_access:
+            return found.runs
+        wide = [d for d, extent in enumerate(extents) if extent != 1]
+        row = extents[wide[0]] if len(wide) > 1 else None
+        layout = self.divergence.function.layout
+        location = linear_location(access.pointer, layout)
+        if row is None or not self.divergence.is_uniform(location.base):
+            return found.runs
+        is_row = row_step(self.divergence, location, wide[0]) == layout.store_size(access.accessed_type)
+        return Runs((), row, self.width // row) if is_row else found.runs
 
     def _test(self, chance: float, scalar: bool) -> float:
         c = self.constants
@@ -240,7 +257,7 @@ class RegionCosts(Struct):
         if lanes > 1 and op == "call" and is_only_inverted(instruction):
             return 0.0
         if op in ("load", "store"):
-            bits, runs = self._bits(instruction.accessed_type), self.divergence.access_form(instruction).runs
+            bits, runs = self._bits(instruction.accessed_type), self._runs(instruction)
             if runs is not None:
                 return runs_cost(op, runs.length, runs.count, bits, self.width, self.isa)
             return self._memory_cycles(instruction, bits)
@@ -318,94 +335,3 @@ class RegionCosts(Struct):
         if type.is_void:
             return 32
         return max(8, 8 * self.divergence.function.layout.size(type))
-
-
-class _Guard(Enum):
-    """A comparison of thread's numbers with a bound."""
-
-    LANE = "lane"
-    """Of the place in the lane group, or a mask that the caller gives: some threads pass, some do not."""
-    TRUE_INSIDE = "true inside"
-    """Most threads are within the bound, where the condition holds."""
-    FALSE_INSIDE = "false inside"
-    """Most threads are within the bound, where the condition does not hold."""
-    ONE = "one"
-    """At most one thread of a row is where the condition holds."""
-
-
-_OPPOSITE: dict[_Guard | None, _Guard] = {
-    _Guard.LANE: _Guard.LANE,
-    _Guard.TRUE_INSIDE: _Guard.FALSE_INSIDE,
-    _Guard.FALSE_INSIDE: _Guard.TRUE_INSIDE,
-}
-
-
-def _guard_of(condition: Value, divergence: Divergence) -> _Guard | None:
-    """What kind of guard a divergent condition is, if any."""
-    if isinstance(condition, Argument):
-        return _Guard.LANE
-    if not isinstance(condition, Instruction):
-        return None
-    if (opposite := negated(condition)) is not None:
-        return _OPPOSITE.get(_guard_of(opposite, divergence))
-    if (parts := joined(condition)) is not None:
-        guard = _guard_of_both(parts, divergence)
-        # Of both at once bounds alone are looked for: where single threads pass, a copy of all around is worth more.
-        return (
-            None
-            if parts.strict and any(c.predicate in ("eq", "ne") for c in _comparisons(condition))
-            else guard
-        )
-    if condition.op != "icmp":
-        return None
-    a, b = condition.operands
-    if _is_lane(a) or _is_bit_of_lane(a):
-        return _Guard.LANE
-    shapes = [divergence.shape(a), divergence.shape(b)]
-    if not all(s.is_strided for s in shapes) or shapes[0].is_uniform == shapes[1].is_uniform:
-        return None
-    if condition.predicate in ("eq", "ne"):
-        # A number that cannot be negative is compared so with the bound 0.
-        return _Guard.ONE if condition.predicate == "eq" else _Guard.TRUE_INSIDE
-    is_below = condition.predicate in ("slt", "sle", "ult", "ule")
-    return _Guard.TRUE_INSIDE if is_below == shapes[1].is_uniform else _Guard.FALSE_INSIDE
-
-
-def _comparisons(condition: Value) -> list[Instruction]:
-    """The comparisons that a condition is made of."""
-    if (opposite := negated(condition)) is not None:
-        return _comparisons(opposite)
-    if (parts := joined(condition)) is not None:
-        return _comparisons(parts.first) + _comparisons(parts.second)
-    return [condition] if isinstance(condition, Instruction) and condition.op == "icmp" else []
-
-
-def _guard_of_both(condition: Joined, divergence: Divergence) -> _Guard | None:
-    """What kind of guard two conditions are together, one of which may be uniform: ``a and b``, or ``a or b``."""
-    is_either = not condition.both
-    both = (condition.first, condition.second)
-    parts = {_guard_of(v, divergence) for v in both if not divergence.is_uniform(v)}
-    bounds = {_Guard.TRUE_INSIDE, _Guard.FALSE_INSIDE}
-    if is_either and len(parts) > 1:
-        parts = {_Guard.FALSE_INSIDE if p is _Guard.ONE else p for p in parts}
-    elif _Guard.ONE in parts and parts <= {_Guard.ONE, *bounds}:
-        return _Guard.ONE
-    if parts == bounds:
-        # Bounds on both sides: most threads are in between.
-        return _Guard.FALSE_INSIDE if is_either else _Guard.TRUE_INSIDE
-    return parts.pop() if len(parts) == 1 else None
-
-
-def _is_lane(value: Value) -> bool:
-    return isinstance(value, Instruction) and value.callee_name in ("weft.lane.id", "weft.lane.coordinate")
-
-
-def _is_bit_of_lane(value: Value) -> bool:
-    """Whether it is the thread's bit of a number that has one for each lane."""
-    if not isinstance(value, Instruction) or value.op != "and":
-        return False
-    shifted = value.operands[1]
-    if not isinstance(shifted, Instruction) or shifted.op != "shl":
-        return False
-    lane = shifted.operands[1]
-    return _is_lane(lane.operands[0] if isinstance(lane, Instruction) and lane.op == "zext" else lane)

@@ -14,6 +14,7 @@ from weft.cuda.configuration import Configurable, ConfiguredKernel, NoTasks
 from weft.cuda.inspection import Inspectable
 from weft.cuda.terms import LaunchTerms
 from weft.cuda.transfers import extended
+from weft.device.arrays import DeviceArray, holder
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, LaunchError, SignatureError
 from weft.frontend.python.overloads import NoSignature, best_or_unaligned, converted
@@ -168,6 +169,7 @@ class Kernel(Inspectable, Portable, Configurable):
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
         """What machine code makes such launches by, of arrays that are small."""
+        holders = [holder() if type(a) is DeviceArray else None for a in args]
         args = host_values(args)
         if self.debug or self._extendable or has_large_array(args):
             return None
@@ -179,7 +181,8 @@ class Kernel(Inspectable, Portable, Configurable):
             compiled, shape, False, lambda: have_common_bytes(args), lambda: compiled.slots(args)
         )
         restrictions = compiled.restrictions(serving.options.known, shape)
-        record = serving.launcher.record(shape, arguments_of_types(types, restrictions), serving.overlap)
+        told = arguments_of_types(types, restrictions, holders)
+        record = serving.launcher.record(shape, told, serving.overlap)
         if record is not None:
             self._records.append(record)
         return record

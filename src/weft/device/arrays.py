@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,24 @@ import numpy as np
 from weft.device.streams import Stream
 from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError, UnsupportedError
+from weft.runtime.dispatch_records import Holder
+from weft.target.once import once
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     StreamLike = Stream | int | None
+
+
+@once
+def holder() -> Holder | None:
+    """Where machine code finds the array of a device array; None where that cannot be told."""
+    if sys.implementation.name != "cpython":
+        return None
+    probe = DeviceArray(np.empty(0))
+    at = range(object.__basicsize__, DeviceArray.__basicsize__, ctypes.sizeof(ctypes.c_void_p))
+    found = [k for k in at if ctypes.c_void_p.from_address(id(probe) + k).value == id(probe.array)]
+    return Holder(DeviceArray, found[0]) if len(found) == 1 else None
 
 
 class DeviceArray:

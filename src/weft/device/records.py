@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.device.arrays import DeviceArray, holder
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.array_memory import byte_bounds
@@ -29,11 +30,12 @@ from weft.runtime.dispatch_records import (
     TRUTH,
     WRITEABLE,
     LaunchArguments,
+    held_words,
     restriction_words,
 )
 from weft.runtime.row_numbers import Restriction
 
-Words = tuple[int, int, int, int, int, int]
+Words = tuple[int, ...]
 
 _GREATEST = (1 << 63) - 1
 
@@ -84,7 +86,7 @@ def launch_arguments(
         return None
     arrays = [value for value in own if isinstance(value, np.ndarray)]
     # Types of elements are told by their address, which is theirs as long as they are there.
-    kept = (*(value.dtype for value in given if isinstance(value, np.ndarray)), *arrays)
+    kept = (*(array.dtype for value in given if (array := _array_of(value)) is not None), *arrays)
     told = (*(word for each in words for word in each), *restriction_words(restrictions))
     memory = byte_bounds(arrays[0]) if arrays else (0, 0)
     return LaunchArguments(len(words), told, tuple(slots), memory, kept)
@@ -112,11 +114,22 @@ def _buffer(argument: ArgumentInfo, given: Any) -> Words | None:
     if given is None:
         return NULL, id(type(None)), 0, 0, 0, 0
     align = min(argument.align, MAX_ALIGN)
-    if type(given) is not np.ndarray or align.bit_count() != 1:
+    array = _array_of(given)
+    if array is None or align.bit_count() != 1:
         return None
     written = argument.address_space == "global" and "const" not in argument.qualifiers
     flags = CONTIGUOUS | (WRITEABLE if written else 0)
-    return BUFFER, id(np.ndarray), id(given.dtype), align - 1, flags, given.itemsize
+    words = BUFFER, id(np.ndarray), id(array.dtype), align - 1, flags, array.itemsize
+    if array is given:
+        return words
+    found = holder()
+    return held_words(words, found) if found is not None else None
+
+
+def _array_of(given: Any) -> np.ndarray[Any, Any] | None:
+    """The array that an argument is, or holds, of the classes that machine code knows."""
+    array = given.array if type(given) is DeviceArray else given
+    return array if type(array) is np.ndarray else None
 
 
 def _number(wanted: np.dtype[Any], signless: bool, given: Any) -> Words | None:

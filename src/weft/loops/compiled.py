@@ -181,7 +181,10 @@ class CompiledFunction:
     def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:
         if self._called_by is None or self._code is None:
             return None
-        return function_record(types, self._code, *self._called_by, self._parallel, self._heap, only)
+        record = function_record(types, self._code, *self._called_by, self._parallel, self._heap, only)
+        if record is not None:
+            record.finish = self.finish
+        return record
 
     def plain_entry(self) -> int | None:
         """The address of its code, for machine code that knows how to call it; None where that may not.

@@ -31,12 +31,13 @@ from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
 from weft.options import latest_timings
 from weft.runtime.array_memory import has_large_extent
-from weft.runtime.dispatch import calls, is_loaded
+from weft.runtime.dispatch import is_loaded
 from weft.runtime.dispatch_records import parameter_words
+from weft.runtime.dispatched import Dispatched, take_over
 from weft.runtime.row_numbers import MOST_VERSIONS, Known
 from weft.runtime.tuning import require_tune
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
-from weft.target.once import made_once, once
+from weft.target.once import made_once
 
 if TYPE_CHECKING:
     from weft.report.report import Report
@@ -169,7 +170,7 @@ njit = jit
 """By numba's name: there is no other mode than this one."""
 
 
-class JitFunction(Portable):
+class JitFunction(Portable, Dispatched):
     """A function that `jit` compiles, callable as the function it was made from.
 
     Attributes
@@ -188,6 +189,7 @@ class JitFunction(Portable):
     def __init__(
         self, function: FunctionType, options: JitOptions, signatures: Sequence[Signature] = ()
     ) -> None:
+        Dispatched.__init__(self)
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)
@@ -198,12 +200,10 @@ class JitFunction(Portable):
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
         self._of_any_size: dict[Types, CompiledFunction] = {}
         code = function.__code__
-        self._table = 0
         self._defaults = function.__defaults__
         self._words = parameter_words(function)
         self._parameters = 0 if self._words is None else ctypes.addressof(self._words)
         self._signature: inspect.Signature | None = None
-        self._by_record: dict[int, CompiledFunction] = {}
         # Arguments that need no binding: one for each parameter, all of which may come by position.
         self._arity = -1 if code.co_kwonlyargcount else code.co_argcount
         for signature in self.signatures:
@@ -233,10 +233,9 @@ class JitFunction(Portable):
         made.make_ready()
         for record in (made.few_record, made.record):
             if record is not None and self._arity >= 0:
-                self._table = record.before(self._table)
-                self._by_record[record.address] = made
+                self._add(record)
                 if is_loaded():
-                    _call_by_machine_code()
+                    take_over(JitFunction)
         return made
 
     def _serving(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
@@ -277,11 +276,6 @@ class JitFunction(Portable):
         return self._call(*args, **keywords)
 
     @located
-    def _finish(self, record: int, words: bytes, *args: Any) -> Any:
-        """What a call by machine code gives that has left these words."""
-        return self._by_record[record].finish(words, args)
-
-    @located
     def _call(self, *args: Any, **keywords: Any) -> Any:
         if keywords or len(args) != self._arity:
             args = self._bind(args, keywords)
@@ -294,7 +288,7 @@ class JitFunction(Portable):
             return self(*hosts)
         compiled = self.overloads.get(types)
         if compiled is not None and self._table:
-            _call_by_machine_code()
+            take_over(JitFunction)
         elif compiled is None and self.signatures:
             compiled, args = self._accepting(types, args)
         elif compiled is None and self.options.tune:
@@ -395,10 +389,3 @@ class JitFunction(Portable):
 
     def __repr__(self) -> str:
         return f"<weft function {self.py_func.__qualname__}>"
-
-
-@once
-def _call_by_machine_code() -> None:
-    known = calls()
-    if known is not None:
-        known.take_over(JitFunction)

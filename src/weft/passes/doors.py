@@ -135,9 +135,14 @@ LEFT_OUT = (
         ("tested loads",),
     ),
     LeftOut(
-        "loops that are parallel are found in both forms; in whole functions lanes run loops as they are",
+        "loops of Python are tested at their head; of C and LLVM IR `head tests` has them so",
         (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("turned loops",),
+    ),
+    LeftOut(
+        "`turned loops` does that, and loops of Python are tested at their head",
+        (KERNELS, LOOPS),
+        ("head tests",),
     ),
     LeftOut(
         "only instructions of PTX flush numbers",

@@ -70,7 +70,11 @@ from weft.passes.stages import Form, Runnable, StageLog, heard_through
 from weft.target.vector_math import math_finder
 from weft.transform.foreign.inline_marks import LOCAL, mark_for_inlining
 from weft.transform.foreign.scalar_signatures import give_scalar_signatures, scalar_form_of
+from weft.transform.loops.head_tests import test_at_head
 from weft.transform.loops.moving_pointers import count_moving_pointers
+
+_WORDS = ("auto", "outermost", "annotated", "nest")
+"""What loops are asked for by, if not by the name of a header."""
 
 
 def _give_signatures(unit: ForeignUnit) -> bool:
@@ -114,6 +118,15 @@ def _count_moving_pointers(unit: ForeignUnit) -> bool:
     return count_moving_pointers(unit.function) > 0
 
 
+def _test_at_head(unit: ForeignUnit) -> bool:
+    return bool(test_at_head(unit.function))
+
+
+def _finds_loops_by_words(unit: ForeignUnit) -> bool:
+    """Whether no loop has been named, by a block that would not be its header any more."""
+    return not isinstance(unit, ForeignLoopUnit) or unit.which in _WORDS
+
+
 def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
     unit.exact_math = not unit.fastmath
     return find_auto_loops(unit, unit.function, reassociate=unit.fastmath) > 0
@@ -122,7 +135,7 @@ def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
 def _find_loops(unit: ForeignLoopUnit) -> bool:
     function, which = unit.function, unit.which
     seen = find_loops(unit, function, lambda view: _chosen(view, which, unit.fastmath), _run_in_place)
-    if which not in ("auto", "outermost", "annotated", "nest") and which not in seen:
+    if which not in _WORDS and which not in seen:
         view = cfg_of(function)
         headers = [view.blocks[loop.header].name for loop in loop_forest(view.cfg).loops]
         raise ArgumentError(
@@ -234,6 +247,13 @@ PARAMETERS: Pass[ForeignFunctionUnit] = Pass(
 FUNCTION_INVARIANTS: Pass[ForeignUnit] = Pass(
     INVARIANTS.name, INVARIANTS.promise, _settle_invariants, requires=INVARIANTS.requires
 )
+HEAD_TESTS: Pass[ForeignUnit] = Pass(
+    "head tests",
+    "loops of which a round is known to come are tested at their head, as in the source",
+    _test_at_head,
+    optional=True,
+    applies=_finds_loops_by_words,
+)
 MOVING_POINTERS: Pass[ForeignUnit] = Pass(
     "moving pointers",
     "in counted loops, pointers that move along arrays are places counted from where they begin",
@@ -277,6 +297,7 @@ FOREIGN_LOOPS = PassList(
     "parallel loops of C, C++ and LLVM IR; LLVM's whole pipeline follows",
     (
         *FORM,
+        HEAD_TESTS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
@@ -308,6 +329,7 @@ FOREIGN_FUNCTIONS = PassList(
     "functions of C, C++ and LLVM IR; LLVM's whole pipeline follows",
     (
         *FORM,
+        HEAD_TESTS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         NARROW_PHIS,

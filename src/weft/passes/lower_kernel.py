@@ -30,8 +30,9 @@ from weft.target.flushing_mode import (
     text_in_flushing_mode,
 )
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
+from weft.target.offered_math import offer_vector_math
 from weft.target.passes import FINAL, WHOLE, Pipeline
-from weft.target.vector_math import MathSymbol, of_libraries
+from weft.target.vector_math import MathSymbol, math_finder, of_libraries
 
 
 class LoweredKernel(Struct):
@@ -141,17 +142,20 @@ class StartedKernel(Struct):
             if unit.flushing:
                 leave_flushing_to_processor(unit.module)
                 enter_flushing_mode(unit.module, unit.module.functions[unit.entry])
+            alone = unit.summary is None and unit.order.obstacle is None
+            pipeline = WHOLE if alone or unit.alone_counts else FINAL
+            find_math = math_finder(unit.math, unit.spec)
+            offers = offer_vector_math(unit.module, find_math, unit.spec.isa) if pipeline.vectorize else ""
             text = machine_text(unit.module, unit.spec.isa)
             if unit.flushing:
                 text = text_in_flushing_mode(text)
         program = unit.done
-        alone = unit.summary is None and unit.order.obstacle is None
         return LoweredKernel(
-            text, unit.entry, unit.arena, program.lines, unit.timings, unit.math, unit.remarks, log.stages,
+            text + offers, unit.entry, unit.arena, program.lines, unit.timings, unit.math, unit.remarks, log.stages,
             program.run_unit, unit.terms, unit.summary, unit.called,
             [] if unit.summary is not None else list(unit.module.definitions()),
             None if unit.order.linear else unit.order.dimension, self.captured,
-            WHOLE if alone or unit.alone_counts else FINAL, self.row_numbers,
+            pipeline, self.row_numbers,
         )  # fmt: skip
 
 

@@ -145,7 +145,8 @@ look:
   %typed = icmp eq ptr %type, %type.wanted
   br i1 %typed, label %choose, label %next
 choose:
-  %kind = load i64, ptr %at
+  %kind.word = load i64, ptr %at
+  %kind = and i64 %kind.word, 255
   %more.at = getelementptr i64, ptr %at, i64 2
   %more = load i64, ptr %more.at
   %value.at = getelementptr i8, ptr %object, i64 16
@@ -168,7 +169,24 @@ choose:
     i64 10, label %ranged
     i64 11, label %rounded
     i64 12, label %exact
-    i64 13, label %sized ]
+    i64 13, label %sized
+    i64 14, label %holder
+    i64 15, label %holder ]
+holder:
+  ; An object with an array in it, at the place that the rest of the word says.
+  %held.place = lshr i64 %kind.word, 8
+  %held.at = getelementptr i8, ptr %object, i64 %held.place
+  %inside = load ptr, ptr %held.at
+  %nothing.held = icmp eq ptr %inside, null
+  br i1 %nothing.held, label %next, label %holds.some
+holds.some:
+  %held.type.at = getelementptr i8, ptr %inside, i64 8
+  %held.type = load ptr, ptr %held.type.at
+  %array.held = icmp eq ptr %held.type, @weft_array_type
+  br i1 %array.held, label %holds.array, label %next
+holds.array:
+  %held.buffer = icmp eq i64 %kind, 15
+  br i1 %held.buffer, label %buffer, label %array
 sized:
   ; An extent, or a tuple of them, that the record is for.
   %sizes.at = getelementptr i64, ptr %at, i64 3
@@ -226,17 +244,19 @@ exact:
   %is.exact = and i1 %exact.fits, %is.small
   br i1 %is.exact, label %taken, label %slow
 buffer:
+  %b.object = phi ptr [ %object, %choose ], [ %inside, %holds.array ]
+  %b.value.at = getelementptr i8, ptr %b.object, i64 16
   ; An array that a pointer leads to: the type of its elements, of what its address is a multiple, less 1, and flags
   ; that it must have.
-  %b.element.at = getelementptr i8, ptr %object, i64 56
+  %b.element.at = getelementptr i8, ptr %b.object, i64 56
   %b.element = load i64, ptr %b.element.at
   %b.same = icmp eq i64 %b.element, %more
-  %b.data = load i64, ptr %value.at
+  %b.data = load i64, ptr %b.value.at
   %b.low.at = getelementptr i64, ptr %at, i64 3
   %b.low = load i64, ptr %b.low.at
   %b.beyond = and i64 %b.data, %b.low
   %b.aligned = icmp eq i64 %b.beyond, 0
-  %b.flags.at = getelementptr i8, ptr %object, i64 64
+  %b.flags.at = getelementptr i8, ptr %b.object, i64 64
   %b.flags = load i32, ptr %b.flags.at
   %b.wanted.at = getelementptr i64, ptr %at, i64 4
   %b.wanted = load i32, ptr %b.wanted.at
@@ -247,9 +267,9 @@ buffer:
   br i1 %b.all, label %pointed, label %next
 pointed:
   store i64 %b.data, ptr %slot.at
-  %b.shape.at = getelementptr i8, ptr %object, i64 32
+  %b.shape.at = getelementptr i8, ptr %b.object, i64 32
   %b.shape = load ptr, ptr %b.shape.at
-  %b.dimensions.at = getelementptr i8, ptr %object, i64 24
+  %b.dimensions.at = getelementptr i8, ptr %b.object, i64 24
   %b.dimensions = load i32, ptr %b.dimensions.at
   %b.ndim = zext i32 %b.dimensions to i64
   br label %place
@@ -306,17 +326,19 @@ truth:
   store i64 %bit, ptr %slot.at
   br label %taken
 array:
+  %a.object = phi ptr [ %object, %choose ], [ %inside, %holds.array ]
+  %a.value.at = getelementptr i8, ptr %a.object, i64 16
   ; The type of its elements, its dimensions, its flags.
-  %element.at = getelementptr i8, ptr %object, i64 56
+  %element.at = getelementptr i8, ptr %a.object, i64 56
   %element = load i64, ptr %element.at
   %same.element = icmp eq i64 %element, %more
-  %dimensions.at = getelementptr i8, ptr %object, i64 24
+  %dimensions.at = getelementptr i8, ptr %a.object, i64 24
   %dimensions = load i32, ptr %dimensions.at
   %ndim = zext i32 %dimensions to i64
   %ndim.wanted.at = getelementptr i64, ptr %at, i64 3
   %ndim.wanted = load i64, ptr %ndim.wanted.at
   %same.dimensions = icmp eq i64 %ndim, %ndim.wanted
-  %flags.at = getelementptr i8, ptr %object, i64 64
+  %flags.at = getelementptr i8, ptr %a.object, i64 64
   %flags = load i32, ptr %flags.at
   %telling = and i32 %flags, ${FLAGS}
   %flags.wanted.at = getelementptr i64, ptr %at, i64 4
@@ -326,9 +348,9 @@ array:
   %all = and i1 %one, %same.flags
   br i1 %all, label %extents, label %next
 extents:
-  %data = load i64, ptr %value.at
+  %data = load i64, ptr %a.value.at
   store i64 %data, ptr %slot.at
-  %shape.at = getelementptr i8, ptr %object, i64 32
+  %shape.at = getelementptr i8, ptr %a.object, i64 32
   %shape = load ptr, ptr %shape.at
   %extents.at = getelementptr i64, ptr %slot.at, i64 1
   call void @copy(ptr %extents.at, ptr %shape, i64 %ndim)
@@ -347,16 +369,19 @@ place:
   %size = load i64, ptr %size.at
   %bytes = call i64 @volume(i64 %size, ptr %p.shape, i64 %p.ndim)
   %behind.last = add i64 %p.data, %bytes
-  store i64 %p.data, ptr %begin.at
-  store i64 %behind.last, ptr %end.at
-  %less = sub i64 %bytes, 1
-  %small = icmp ult i64 %less, ${LARGEST}
+  ; One that is empty overlaps nothing.
+  %empty = icmp eq i64 %bytes, 0
+  %p.first = select i1 %empty, i64 0, i64 %p.data
+  %p.last = select i1 %empty, i64 0, i64 %behind.last
+  store i64 %p.first, ptr %begin.at
+  store i64 %p.last, ptr %end.at
+  %small = icmp ule i64 %bytes, ${LARGEST}
   %simple = and i1 %small, %p.contiguous
   br i1 %simple, label %taken, label %slow
 rows:
   br i1 %contiguous, label %taken, label %strides
 strides:
-  %steps.at = getelementptr i8, ptr %object, i64 40
+  %steps.at = getelementptr i8, ptr %a.object, i64 40
   %steps = load ptr, ptr %steps.at
   %steps.to = getelementptr i64, ptr %slots, i64 %behind
   call void @copy(ptr %steps.to, ptr %steps, i64 %ndim)
@@ -576,6 +601,15 @@ ended:
   %whole.grid = icmp eq i32 %outcome, 0
   br i1 %whole.grid, label %nothing, label %broken
 broken:
+  ; Kernels with barriers say where threads wait.
+  %told.at = getelementptr i64, ptr %record, i64 8
+  %told = load i64, ptr %told.at
+  %untold = icmp eq i64 %told, 0
+  br i1 %untold, label %unexplained, label %explained
+explained:
+  %stopped.answer = call ptr @finish(ptr %self, ptr %record, ptr %errors, ptr %values, i64 %values.count)
+  ret ptr %stopped.answer
+unexplained:
   call void @PyErr_SetString(ptr @_Py_RuntimeError, ptr @stopped)
   ret ptr null
 result:

@@ -307,8 +307,9 @@ def launch_record(
     chunk: int,
     arena: int,
     overlap: Overlap,
+    stops: bool,
 ) -> Record | None:
-    """The record of a kernel that neither prints nor has barriers.
+    """The record of a kernel that does not print.
 
     Parameters
     ----------
@@ -324,6 +325,8 @@ def launch_record(
         Bytes of scratch memory that a thread needs.
     overlap
         Whether its arrays may overlap.
+    stops
+        Whether it stops where threads wait at different barriers, which `Record.finish` tells then.
     """
     known = calls()
     if known is None:
@@ -333,5 +336,15 @@ def launch_record(
     words = [entry, shape.groups, chunk, threads, overlap, *shape.grid, *shape.block]
     own = arguments.own
     launch = words_of([*words, shape.dynamic_bytes, arena, *arguments.memory, len(own), *own])
-    header = [0, arguments.count, ctypes.addressof(launch), LAUNCH, overlap, 1, NO_FRAME, 0, 0]
+    header = [
+        0,
+        arguments.count,
+        ctypes.addressof(launch),
+        LAUNCH,
+        overlap,
+        1,
+        NO_FRAME,
+        0,
+        8 * ERROR_WORDS * stops,
+    ]
     return Record(words_of([*header, *arguments.words]), launch, code, arguments.kept)

@@ -18,6 +18,8 @@ A record is a sequence of 64-bit words::
         kind 10 (int): 64 - its bits, the least and the greatest number
         kind 11 (float, to be rounded to 32 bits)        kind 12 (int for a float): 64 - its bits
         kind 13 (an extent, or a tuple of them, with no slot): 0 or how many, and up to three numbers
+        kinds 14 and 15 (objects that hold an array): as kinds 3 and 9 of what they hold; above 8 bits, the place of it
+
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
     slots the place of the first, above whose 32 bits is how many others follow it
 
@@ -32,15 +34,16 @@ in one block, where the result is anything else, and where there is an error, th
 words of the result.
 
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
-through Python where an array is not C-contiguous, is empty or has 2 GiB, and where as many launches are going on, of
+through Python where an array is not C-contiguous or has 2 GiB, and where as many launches are going on, of
 other threads, or around it in a signal handler's, as there is scratch memory for. Code for arrays that do not overlap,
-and that for arrays that do, have a record each, which says so in place of "64 - its bits".
+and that for arrays that do, have a record each, which says so in place of "64 - its bits". A launch that stops early,
+as threads wait at different barriers, has left its error record: "bytes of the result's memory" is how large that is.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from itertools import accumulate
 from types import FunctionType
@@ -68,11 +71,13 @@ from weft.target.jit import LoadedCode
 
 MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF, _COMPLEX_NUMBER = range(8)
-NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE = range(8, 14)
+NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE, _HELD_ARRAY, _HELD_BUFFER = range(8, 16)
 BITS, TRUTH, NONE = _BITS, _TRUTH, _NONE
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 LAUNCH, ARRAY, BY_PYTHON, TUPLE, COMPLEX = 6, 7, 8, 9, 10
 HEADER, ITEM_WORDS = 9, 6
+_WORDS = 6
+"""What a record says of an argument."""
 C_ORDER, READONLY = 1, 2
 """The layout of an array that is a result."""
 RESULT_WORDS = 64
@@ -111,6 +116,13 @@ class Overlap(IntEnum):
     SOME = 2
 
 
+class Holder(Struct, frozen=True):
+    """A class whose objects hold an array, and at which byte of them it is."""
+
+    cls: type
+    place: int
+
+
 class LaunchArguments(Struct, frozen=True):
     """What a record says of the arguments of launches.
 
@@ -144,12 +156,18 @@ class Record:
         The record.
     kept
         What it points to, machine code above all: it is there as long as the record is.
+
+    Attributes
+    ----------
+    finish
+        What a call gives, or raises, that has left words: it gets these, and the arguments.
     """
 
-    __slots__ = ("_kept", "words_of")
+    __slots__ = ("_kept", "finish", "words_of")
 
     def __init__(self, words: Words, *kept: object) -> None:
         self.words_of = words
+        self.finish: Callable[[bytes, tuple[Any, ...]], Any] | None = None
         self._kept = kept
 
     def withdraw(self) -> None:
@@ -250,11 +268,33 @@ def restriction_words(restrictions: Sequence[Restriction]) -> list[int]:
 
 
 def arguments_of_types(
-    types: Sequence[KernelType], restrictions: Sequence[Restriction]
+    types: Sequence[KernelType], restrictions: Sequence[Restriction], holders: Sequence[Holder | None]
 ) -> LaunchArguments | None:
-    """What the record of a kernel in Python says of its arguments; None where they are of other kinds."""
+    """What the record of a kernel in Python says of its arguments; None where they are of other kinds.
+
+    Parameters
+    ----------
+    types
+        Of the arguments, or of the arrays that they hold.
+    restrictions
+        For which numbers in slots the code is.
+    holders
+        For each argument what holds the array, if something does.
+    """
     words = argument_words(types, restrictions)
-    return None if words is None else LaunchArguments(len(types), tuple(words))
+    if words is None:
+        return None
+    for k, holder in enumerate(holders):
+        if holder is not None:
+            begin = _WORDS * len(_flat(types[:k]))
+            words[begin : begin + _WORDS] = held_words(words[begin : begin + _WORDS], holder)
+    return LaunchArguments(len(types), tuple(words))
+
+
+def held_words(words: Sequence[int], holder: Holder) -> tuple[int, ...]:
+    """What a record says of an object that holds an array of which it would say `words`."""
+    kind = _HELD_ARRAY if words[0] == _ARRAY else _HELD_BUFFER
+    return kind | holder.place << 8, id(holder.cls), *words[2:]
 
 
 def _flat(types: Sequence[KernelType]) -> list[KernelType]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from weft.diag.call_site import located
 from weft.runtime.dispatch import calls, is_loaded
 from weft.runtime.dispatch_records import Record
 
@@ -18,7 +21,7 @@ class Dispatched:
     """How many calls of other arguments may become known to machine code."""
 
     def __init__(self) -> None:
-        self._records: list[Record] = []
+        self._records: dict[int, Record] = {}
         self._table = self._tries = 0
 
     def _may_remember(self) -> bool:
@@ -30,9 +33,25 @@ class Dispatched:
 
     def _remember(self, record: Record | None, cls: type) -> None:
         """Let machine code make calls that a record is for, of all objects of a class that have one."""
-        if record is not None and not any(map(record.equals, self._records)):
-            self._records.append(record)
-            self._table = record.before(self._table)
-            known = calls()
-            if known is not None:
-                known.take_over_once(cls)
+        if record is not None and not any(map(record.equals, self._records.values())):
+            self._add(record)
+            take_over(cls)
+
+    def _add(self, record: Record) -> None:
+        """Have a record, which machine code looks at first."""
+        self._records[record.address] = record
+        self._table = record.before(self._table)
+
+    @located
+    def _finish(self, record: int, words: bytes, *args: Any) -> Any:
+        """What a call by machine code gives that has left these words."""
+        finish = self._records[record].finish
+        assert finish is not None
+        return finish(words, args)
+
+
+def take_over(cls: type) -> None:
+    """Let machine code make the calls of all objects of a class that have records, if there is such code."""
+    known = calls()
+    if known is not None:
+        known.take_over_once(cls)

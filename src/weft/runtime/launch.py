@@ -11,6 +11,7 @@ record, error, slots. Frames are kept; launches at the same time have different 
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -161,11 +162,18 @@ class Launcher:
     ) -> Record | None:
         """What machine code launches the kernel by; None where a launch takes more than that knows."""
         arena = self._arena_bytes(shape.block, shape.dynamic_bytes, shape.groups)
-        by_python = self._prints or self._barrier_lines or self._resident or self._lane_count is not None
+        by_python = self._prints or self._resident or self._lane_count is not None
         if by_python or arguments is None or arena > _LARGEST_ARENA:
             return None
         chunk = self._chunk(shape.block)
-        return launch_record(arguments, self._code, self._entry, shape, chunk, arena, overlap)
+        stops = bool(self._barrier_lines)
+        record = launch_record(arguments, self._code, self._entry, shape, chunk, arena, overlap, stops)
+        if record is not None and stops:
+            record.finish = functools.partial(self._stopped, shape)
+        return record
+
+    def _stopped(self, shape: LaunchShape, words: bytes, args: tuple[Any, ...]) -> None:
+        raise self._divergence(struct.unpack(f"@{ERROR_WORDS}q", words), shape)
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Whether `launch` would take the arguments."""

@@ -73,6 +73,11 @@ def _between(
     return [number, limit - number - 1] if predicate in ("ult", "ugt") else []
 
 
+def _bottom(loop: LoopContext) -> BasicBlock | None:
+    """The block that a loop is repeated from, where there is one."""
+    return loop.scope.view.blocks[loop.loop.latches[0]] if len(loop.loop.latches) == 1 else None
+
+
 def _different(
     made: Reconstruction, scope: Scope, guard: Guard, compare: Instruction, a: Expression, b: Expression
 ) -> list[Expression]:
@@ -80,7 +85,7 @@ def _different(
     loop = scope.loop_of(guard.block)
     # The test that the loop is left by, not another one in the same block.
     is_exit = loop is not None and scope.view.index[guard.block] in loop.loop.exiting
-    if loop is not None and loop.scope is scope and is_exit and guard.block is loop.header:
+    if loop is not None and loop.scope is scope and is_exit and guard.block in (loop.header, _bottom(loop)):
         for x, y in ((a, b), (b, a)):
             steps = x.coefficients(loop.iteration)
             if len(steps) != 2 or any(loop.contains(s.loop) for s in y.symbols()):
@@ -90,9 +95,9 @@ def _different(
             if step and not any(c % step for c in room.terms.values()):
                 # It is reached from one side only; else the counter would wrap around on its way.
                 room, left = (room, y - x) if step > 0 else (-room, x - y)
-                known = Facts(facts_on_the_way(made, scope, guard.block))
+                known = Facts(facts_on_the_way(made, scope, loop.header))
                 if not known.is_nonnegative(room):
-                    _assume_order(made, compare, Obligation(room, guard.block, True))
+                    _assume_order(made, compare, Obligation(room, loop.header, True))
                 return [left - abs(step)]
     for x, y in ((a, b), (b, a)):
         low = numeric_bound(x - y, upper=False)

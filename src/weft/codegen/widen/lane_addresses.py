@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
+from weft.codegen.widen.runs import lane_value
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
 from weft.ir.intrinsics import ARRAY_BYTES_ATTRIBUTE, SMALL_ARRAYS_ATTRIBUTE
@@ -35,7 +36,7 @@ class LaneNumbers(Struct, frozen=True):
     unit
         Bytes that a number counts for.
     same, own
-        A scalar and a vector, whose sum is each lane's number; of the first lane alone, two scalars.
+        A scalar and a vector, whose sum is each lane's number; of one lane alone, two scalars.
     begins
         Whether an object begins at `base`: what is there can be read wherever any lane accesses memory.
     natural
@@ -66,24 +67,10 @@ def each_number(w: Widening, numbers: LaneNumbers) -> Value:
     return w.builder.binary("add", broadcast(w.builder, numbers.same, w.lanes), numbers.own)
 
 
-def lane_strides(w: Widening, access: Instruction) -> list[int] | None:
-    """How many bytes each lane's address is from the first lane's, by the low 32 bits of what it is computed from."""
-    found = [0] * w.lanes.width
-    for index, scale in w.addresses.location(access.pointer).terms.items():
-        strides = w.divergence.shape(index).strides
-        if not w.is_uniform(index):
-            assert isinstance(index.type, IntType)
-            if index.type.bits < 32 or not all(isinstance(stride, int) for stride in strides):
-                return None
-            each = w.lanes.offsets([stride for stride in strides if isinstance(stride, int)])
-            found = [bytes + scale * offset for bytes, offset in zip(found, each, strict=True)]
-    return found
-
-
 def lane_numbers(
-    w: Widening, access: Instruction, moved: int = 0, *, first_lane: bool = False
+    w: Widening, access: Instruction, moved: int = 0, *, lane: int | None = None
 ) -> LaneNumbers | None:
-    """The addresses as one base and 32-bit numbers, or that of the first lane; None where these are not enough."""
+    """The addresses as one base and 32-bit numbers, or that of one lane; None where these are not enough."""
     if not has_one_base(w, access):
         return None
     location = w.addresses.location(access.pointer)
@@ -95,7 +82,7 @@ def lane_numbers(
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
     for index, scale in location.terms.items():
-        number, factor = _as_i32(w, index, first_lane), ConstInt(I32, scale // unit)
+        number, factor = _as_i32(w, index, lane), ConstInt(I32, scale // unit)
         if w.is_uniform(index):
             same = w.builder.binary("add", _times(w, number, factor), same)
         else:
@@ -107,7 +94,7 @@ def lane_numbers(
         w.scalar(location.base),
         unit,
         same,
-        own or (zero if first_lane else w.lanes.splat(zero)),
+        own or (w.lanes.splat(zero) if lane is None else zero),
         begins,
         begins or low >= 0,
     )
@@ -165,12 +152,14 @@ def _bounds(w: Widening, location: Location, unit: int, block: BasicBlock | None
     return low, high
 
 
-def _as_i32(w: Widening, index: Value, first_lane: bool) -> Value:
+def _as_i32(w: Widening, index: Value, lane: int | None) -> Value:
     """The low 32 bits of an index, which is extended by sign to an address; a scalar of a uniform one."""
     assert isinstance(index.type, IntType)
-    uniform = first_lane or w.is_uniform(index)
-    value = w.scalar(index) if uniform else w.vector(index)
+    if lane is not None:
+        value = lane_value(w, index, lane)
+    else:
+        value = w.scalar(index) if w.is_uniform(index) else w.vector(index)
     if index.type.bits == 32:
         return value
     op = "trunc" if index.type.bits > 32 else "sext"
-    return w.builder.cast(op, value, I32 if uniform else w.lanes.vector(I32))
+    return w.builder.cast(op, value, w.lanes.vector(I32) if value.type.is_vector else I32)

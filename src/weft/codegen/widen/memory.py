@@ -31,7 +31,7 @@ from weft.codegen.widen.masked import masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.read_ahead import read_ahead
-from weft.codegen.widen.runs import load_runs, runs_of, store_runs
+from weft.codegen.widen.runs import load_rows, load_runs, runs_of, store_rows, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.codegen.widen.tables import look_up, table_of
 from weft.ir import ConstInt, Instruction, Poison, Value
@@ -186,10 +186,18 @@ def _gather(w: Widening, load: Instruction) -> Instruction:
     if found is None:
         w.remark(load, "gather")
         return apart()
+
+    def together() -> Instruction:
+        if len(found.addresses) > 1:
+            return load_rows(w, load, found.addresses)
+        return _vector_load(w, load, found.addresses[0], "neighbours")
+
     if found.hold is None:
-        return _vector_load(w, load, found.address, "neighbours")
+        if len(found.addresses) > 1:
+            w.remark(load, "runs")
+        return together()
     w.remark(load, "neighbours")
-    return in_two_ways(w, found.hold, lambda: _vector_load(w, load, found.address, "neighbours"), apart)
+    return in_two_ways(w, found.hold, together, apart)
 
 
 def _scatter(w: Widening, store: Instruction, data: Value) -> None:
@@ -206,13 +214,19 @@ def _scatter(w: Widening, store: Instruction, data: Value) -> None:
         w.remark(store, "scatter")
         apart()
         return
+
+    def together() -> Instruction:
+        if len(found.addresses) > 1:
+            return store_rows(w, store, found.addresses)
+        return _vector_store(w, store, data, found.addresses[0], w.mask, "neighbours")
+
     if found.hold is None:
-        _vector_store(w, store, data, found.address, w.mask, "neighbours")
+        if len(found.addresses) > 1:
+            w.remark(store, "runs")
+        together()
         return
     w.remark(store, "neighbours")
-    in_two_ways(
-        w, found.hold, lambda: _vector_store(w, store, data, found.address, w.mask, "neighbours"), apart
-    )
+    in_two_ways(w, found.hold, together, apart)
 
 
 def _vector_store(

@@ -7,6 +7,8 @@ from thread numbers and uniform values alone, both versions are there and a bran
 comes from memory is nobody's neighbour and is gathered right away, and so are rows of a matrix, which are one number
 apart that is not known but hardly one element (``points[i, d]``).
 
+In lane spaces of several dimensions that is asked of each row along the first one, and each row is an access.
+
 Numbers have 32 bits where these are enough (`weft.codegen.widen.lane_addresses`), otherwise 64.
 
 Under a mask, passive lanes take part in the comparison, but not in the access.
@@ -14,15 +16,16 @@ Under a mask, passive lanes take part in the comparison, but not in the access.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from weft.analysis.memory.computed_indices import is_computed
+from weft.analysis.memory.row_steps import row_step
 from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
-from weft.codegen.widen.lane_addresses import has_one_base, lane_numbers, lane_strides
-from weft.ir import Builder, ConstInt, Instruction, Value
+from weft.codegen.widen.lane_addresses import has_one_base, lane_numbers
+from weft.ir import Builder, ConstInt, Instruction, Poison, Value
 from weft.ir.types import I8, I32, I64, IntType, int_type
 
 _LARGEST = (1 << 31) - 1
@@ -32,10 +35,10 @@ _LEAST_UNIT = 2
 
 
 class Neighbours(Struct, frozen=True):
-    """Whether all lanes' addresses are those of neighbours, an i1, and the first of them; None if they always are."""
+    """Whether in each row addresses are those of neighbours, an i1, None if they always are; and the first of each."""
 
     hold: Value | None
-    address: Value
+    addresses: Sequence[Value]
 
 
 def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
@@ -46,35 +49,50 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     varying = [index for index in location.terms if not w.is_uniform(index)]
     if layout.bit_size(type) != 8 * size:
         return None
-    if varying and all(w.is_scalar(index) for index in varying):
-        return _by_stride(w, access, size)
+    found = _by_stride(w, access, size) if varying else None
+    if found is not None or (varying and all(w.is_scalar(index) for index in varying)):
+        return found
     if not is_computed(varying, w.is_scalar):
         return None
-    if all(SYMBOLIC in w.divergence.shape(index).strides for index in varying):
+    along = row_of(w)[0]
+    if all(w.divergence.shape(index).strides[along] == SYMBOLIC for index in varying):
         return None
     numbers = lane_numbers(w, access)
     if numbers is None or size % numbers.unit:
         return _by_offsets(w, access, size)
     builder, step = w.builder, size // numbers.unit
-    first, hold = _are_steps(w, numbers.own, step)
-    number = builder.binary("add", numbers.same, first)
-    if w.mask is not None:
-        # A passive first lane may be so far away that 32 bits run over between it and those that are active.
-        last = ConstInt(I32, _LARGEST - step * w.lanes.width)
-        hold = builder.binary("and", hold, builder.icmp("sle", number, last))
-    return Neighbours(hold, builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+    row = row_of(w)[1]
+    firsts, hold = _are_steps(w, numbers.own, step, row)
+    addresses: list[Value] = []
+    for first in firsts:
+        number = builder.binary("add", numbers.same, first)
+        if w.mask is not None:
+            # A passive first lane may be so far away that 32 bits run over between it and those that are active.
+            last = ConstInt(I32, _LARGEST - step * row)
+            hold = builder.binary("and", hold, builder.icmp("sle", number, last))
+        addresses.append(builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+    return Neighbours(hold, addresses)
 
 
-def _are_steps(w: Widening, own: Value, step: int) -> tuple[Value, Value]:
-    """The first of the lanes' numbers, and whether each of them is one step behind the one before it."""
-    builder = w.builder
+def row_of(w: Widening) -> tuple[int, int]:
+    """The first dimension that has several lanes, and how many make a row along it."""
+    return next(((d, extent) for d, extent in enumerate(w.lanes.extents) if extent > 1), (0, 1))
+
+
+def _are_steps(w: Widening, own: Value, step: int, row: int) -> tuple[list[Value], Value]:
+    """The first of the numbers of each row, and whether each number is one step behind the one before it in its row."""
+    builder, width = w.builder, w.lanes.width
     own = builder.unary("freeze", own) if w.mask is not None else own
-    first = builder.extract_element(own, ConstInt(I32, 0))
-    assert isinstance(first.type, IntType)
-    steps = w.lanes.constant(first.type, [step * lane for lane in range(w.lanes.width)])
-    wanted = builder.binary("add", broadcast(builder, first, w.lanes), steps)
-    hold = mask_bits(builder, builder.icmp("eq", own, wanted))
-    return first, builder.icmp("eq", hold, ConstInt(int_type(w.lanes.width), -1))
+    firsts: list[Value] = [builder.extract_element(own, ConstInt(I32, lane)) for lane in range(0, width, row)]
+    type = firsts[0].type
+    assert isinstance(type, IntType)
+    steps = w.lanes.constant(type, [step * (lane % row) for lane in range(width)])
+    if row == width:
+        first = broadcast(builder, firsts[0], w.lanes)
+    else:
+        first = builder.shuffle(own, Poison(own.type), [lane - lane % row for lane in range(width)])
+    hold = mask_bits(builder, builder.icmp("eq", own, builder.binary("add", first, steps)))
+    return firsts, builder.icmp("eq", hold, ConstInt(int_type(width), -1))
 
 
 def _by_offsets(w: Widening, access: Instruction, size: int) -> Neighbours | None:
@@ -93,8 +111,8 @@ def _by_offsets(w: Widening, access: Instruction, size: int) -> Neighbours | Non
             moved = _bytes_of(builder, w.vector(index), w.lanes.splat(ConstInt(I64, scale)))
             own = builder.binary("add", own, moved) if own is not None else moved
     assert own is not None
-    first, hold = _are_steps(w, own, size)
-    return Neighbours(hold, builder.gep(I8, address, (first,)))
+    firsts, hold = _are_steps(w, own, size, row_of(w)[1])
+    return Neighbours(hold, [builder.gep(I8, address, (first,)) for first in firsts])
 
 
 def _bits(index: Value) -> int:
@@ -113,16 +131,20 @@ def _by_stride(w: Widening, access: Instruction, size: int) -> Neighbours | None
     """Addresses whose numbers of 32 bits are neighbours, though those of 64 bits would wrap around in passive lanes.
 
     A lane that accesses memory has a number within its object. Where the 32 bits run over between two lanes, those on
-    one side are out of it, so that they are passive, and the others are as far from the first as their numbers say.
+    one side are out of it, so that they are passive, and the others are as far from the first of their row as their
+    numbers say.
     """
-    strides = lane_strides(w, access)
-    if strides is None or [size * lane for lane in range(w.lanes.width)] != strides:
+    along, row = row_of(w)
+    if row_step(w.divergence, w.addresses.location(access.pointer), along) != size:
         return None
-    numbers = lane_numbers(w, access, first_lane=True)
-    if numbers is None or numbers.unit < _LEAST_UNIT:
-        return None
-    number = w.builder.binary("add", numbers.same, numbers.own)
-    return Neighbours(None, w.builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+    addresses: list[Value] = []
+    for lane in range(0, w.lanes.width, row):
+        numbers = lane_numbers(w, access, lane=lane)
+        if numbers is None or numbers.unit < _LEAST_UNIT:
+            return None
+        number = w.builder.binary("add", numbers.same, numbers.own)
+        addresses.append(w.builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
+    return Neighbours(None, addresses)
 
 
 def in_two_ways(

@@ -8,8 +8,8 @@ from weft.analysis.shapes.runs import Runs, find_runs
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_gather, masked_load, store_some
 from weft.codegen.widen.vectors import concatenated
-from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
-from weft.ir.types import I8, I64, IntType, PointerType, VectorType
+from weft.ir import Builder, ConstAggregate, ConstInt, Instruction, Poison, Value
+from weft.ir.types import I1, I8, I64, IntType, PointerType, VectorType
 
 MAX_ELEMENTS = 8
 """Elements that are loaded one by one; a gather of more is less code."""
@@ -21,7 +21,8 @@ _DEPTH = 8
 def runs_of(w: Widening, access: Instruction) -> Runs | None:
     """The runs that a plain access is made of; None where there are none to use.
 
-    Under a mask the first lane of a run may be passive: its address has to be one that scalars extrapolate.
+    Under a mask the first lane of a run may be passive: its address is one that scalars extrapolate, or is counted back
+    from that of the first active lane.
     """
     pointer = access.pointer
     block = access.block
@@ -41,8 +42,7 @@ def runs_of(w: Widening, access: Instruction) -> Runs | None:
     if runs.length == 1 and runs.count <= MAX_ELEMENTS and extrapolated:
         return runs
     mask = w.divergence.shape_in(block.predicate, block)
-    runs = find_runs(extents, address, size, [d for d in dims if mask.strides[d] == 0])
-    return runs if runs is None or runs.length == 1 or extrapolated else None
+    return find_runs(extents, address, size, [d for d in dims if mask.strides[d] == 0])
 
 
 def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
@@ -64,30 +64,86 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
 
 def store_runs(w: Widening, store: Instruction, runs: Runs) -> None:
     """Store the values of all lanes, run after run as the lanes are ordered."""
-    value, pointer = store.operands
-    data = w.vector(value)
     for first in range(0, w.lanes.width, runs.length):
         lanes = _upward(range(first, first + runs.length), runs.downward)
-        part = w.builder.shuffle(data, Poison(data.type), lanes)
-        address, align = lane_value(w, pointer, lanes[0]), store.alignment
-        mask = None if w.mask is None else w.builder.shuffle(w.mask, Poison(w.mask.type), lanes)
-        store_some(w, store, part, address, mask, align)
+        mask = _mask_of(w, lanes)
+        _store_at(w, store, lanes, _address_of(w, store, lanes, mask), mask)
+
+
+def load_rows(w: Widening, load: Instruction, addresses: Sequence[Value]) -> Instruction:
+    """What all lanes load, a row from each address on."""
+    row = w.lanes.width // len(addresses)
+    parts: list[Value] = []
+    for k, address in enumerate(addresses):
+        lanes = range(row * k, row * (k + 1))
+        parts.append(_load_at(w, load, lanes, address, _mask_of(w, lanes)))
+    loaded = concatenated(w.builder, parts)
+    assert isinstance(loaded, Instruction)
+    return loaded
+
+
+def store_rows(w: Widening, store: Instruction, addresses: Sequence[Value]) -> Instruction:
+    """Store the values of all lanes, a row from each address on; the last instruction of that."""
+    row = w.lanes.width // len(addresses)
+    made = [
+        _store_at(w, store, lanes, address, _mask_of(w, lanes))
+        for k, address in enumerate(addresses)
+        for lanes in (range(row * k, row * (k + 1)),)
+    ]
+    return made[-1]
 
 
 def _load_run(w: Widening, load: Instruction, lanes: Sequence[int], downward: bool) -> Value:
     """Load the elements of a run, in the order of its lanes."""
-    type, align = VectorType(load.type, len(lanes)), load.alignment
     upward = _upward(lanes, downward)
-    address = lane_value(w, load.pointer, upward[0])
-    if w.mask is None:
-        built = w.builder.load(type, address, align=align, name=load.name)
-    else:
-        mask = w.builder.shuffle(w.mask, Poison(w.mask.type), upward)
-        built = masked_load(w, type, address, mask, align)
-    built.loc = load.loc
+    mask = _mask_of(w, upward)
+    built = _load_at(w, load, upward, _address_of(w, load, upward, mask), mask)
     if not downward:
         return built
-    return w.builder.shuffle(built, Poison(type), range(len(lanes) - 1, -1, -1))
+    return w.builder.shuffle(built, Poison(built.type), range(len(lanes) - 1, -1, -1))
+
+
+def _load_at(
+    w: Widening, load: Instruction, lanes: Sequence[int], address: Value, mask: Value | None
+) -> Instruction:
+    """Load the elements of some lanes, in the order of memory."""
+    type, align = VectorType(load.type, len(lanes)), load.alignment
+    if mask is None:
+        built = w.builder.load(type, address, align=align, name=load.name)
+    else:
+        built = masked_load(w, type, address, mask, align)
+    built.loc = load.loc
+    return built
+
+
+def _store_at(
+    w: Widening, store: Instruction, lanes: Sequence[int], address: Value, mask: Value | None
+) -> Instruction:
+    """Store the values of some lanes, in the order of memory."""
+    data = w.vector(store.operands[0])
+    part = w.builder.shuffle(data, Poison(data.type), lanes)
+    return store_some(w, store, part, address, mask, store.alignment)
+
+
+def _mask_of(w: Widening, lanes: Sequence[int]) -> Value | None:
+    return None if w.mask is None else w.builder.shuffle(w.mask, Poison(w.mask.type), lanes)
+
+
+def _address_of(w: Widening, access: Instruction, lanes: Sequence[int], mask: Value | None) -> Value:
+    """The address of the first of some lanes that access neighbouring elements, each the one behind the one before."""
+    if mask is None or is_extrapolated(w, access.pointer):
+        return lane_value(w, access.pointer, lanes[0])
+    builder = w.builder
+    bits = mask_bits(builder, mask)
+    count = w.intrinsic(f"llvm.cttz.{bits.type}", bits.type, (bits.type, I1))
+    # With no active lane any will do.
+    zeros: Value = builder.call(count, (bits, ConstInt(I1, 0)))
+    if bits.type != I64:
+        zeros = builder.cast("zext", zeros, I64)
+    lane = builder.binary("and", zeros, ConstInt(I64, len(lanes) - 1))
+    size = w.module.layout.store_size(access.accessed_type)
+    back = builder.binary("mul", lane, ConstInt(I64, -size))
+    return builder.gep(I8, _value_of_some(w, access.pointer, lanes, lane), (back,))
 
 
 def _upward(lanes: Sequence[int], downward: bool) -> Sequence[int]:
@@ -147,6 +203,43 @@ def lane_value(w: Widening, value: Value, lane: int, depth: int = _DEPTH) -> Val
             Instruction(value.op, value.type, operands, attrs=value.attrs, name=value.name, loc=value.loc)
         )
     return w.builder.extract_element(w.vector(value), ConstInt(I64, lane))
+
+
+def _value_of_some(
+    w: Widening, value: Value, lanes: Sequence[int], which: Value, depth: int = _DEPTH
+) -> Value:
+    """The value that one of some lanes has, of which it is known when the code runs; computed likewise."""
+    builder = w.builder
+    if w.is_scalar(value):
+        scalar = w.scalar(value)
+        strides = [s for s in w.divergence.shape(value).strides if isinstance(s, int)]
+        if w.is_uniform(value):
+            return scalar
+        offsets = w.lanes.offsets(strides)
+        pointer = isinstance(scalar.type, PointerType)
+        type = I64 if pointer else scalar.type
+        assert isinstance(type, IntType)
+        offset = _chosen(builder, type, [offsets[lane] for lane in lanes], which)
+        return builder.gep(I8, scalar, (offset,)) if pointer else builder.binary("add", scalar, offset)
+    if depth and _is_evaluated(w, value):
+        assert isinstance(value, Instruction)
+        operands = [_value_of_some(w, v, lanes, which, depth - 1) for v in value.operands]
+        return builder.insert(
+            Instruction(value.op, value.type, operands, attrs=value.attrs, name=value.name, loc=value.loc)
+        )
+    return builder.extract_element(w.vector(value), _chosen(builder, I64, lanes, which))
+
+
+def _chosen(builder: Builder, type: IntType, numbers: Sequence[int], which: Value) -> Value:
+    """One of some numbers, by its place among them, an i64."""
+    first, step = numbers[0], numbers[1] - numbers[0]
+    if any(number != first + step * place for place, number in enumerate(numbers)):
+        table = ConstAggregate(VectorType(type, len(numbers)), [ConstInt(type, number) for number in numbers])
+        return builder.extract_element(table, which)
+    place = which
+    if type != I64:
+        place = builder.cast("trunc" if type.bits < I64.bits else "zext", which, type)
+    return builder.binary("add", builder.binary("mul", place, ConstInt(type, step)), ConstInt(type, first))
 
 
 def is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:

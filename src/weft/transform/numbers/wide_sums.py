@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.types import I32, I64, IntType
+from weft.ir.types import I32, I64
 
 _OPERATIONS = ("add", "sub", "mul")
 _MOST = 8
@@ -65,11 +65,26 @@ def _is_operation(value: Instruction) -> bool:
 
 
 def _is_made_of_ids(value: Value, depth: int) -> bool:
-    if isinstance(value, ConstInt) or _is_truncated(value):
+    if _constant(value) is not None or _is_truncated(value):
         return True
     if not depth or not isinstance(value, Instruction) or value.op not in _OPERATIONS:
         return False
     return all(_is_made_of_ids(operand, depth - 1) for operand in value.operands)
+
+
+def _constant(value: Value) -> int | None:
+    """The number that a constant is, or a chain of sums of constants: counters of loops that have been written out."""
+    total = 0
+    while (
+        isinstance(value, Instruction)
+        and value.op == "add"
+        and isinstance(last := value.operands[1], ConstInt)
+    ):
+        total, value = total + last.signed, value.operands[0]
+    if not isinstance(value, ConstInt):
+        return None
+    total += value.signed
+    return total if -(1 << 31) <= total < 1 << 31 else None
 
 
 def _is_truncated(value: Value) -> bool:
@@ -77,9 +92,9 @@ def _is_truncated(value: Value) -> bool:
 
 
 def _widened(value: Value, build: Builder) -> Value:
-    if isinstance(value, ConstInt):
-        assert isinstance(value.type, IntType)
-        return ConstInt(I64, value.signed)
+    known = _constant(value)
+    if known is not None:
+        return ConstInt(I64, known)
     assert isinstance(value, Instruction)
     if not _is_operation(value):
         return build.cast("sext", value, I64)
