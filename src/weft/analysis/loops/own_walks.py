@@ -12,6 +12,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in, is_for_the_end
 from weft.analysis.loops.parallel_nests import NEAR, depends_on
+from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.far_steps import far_step, step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.shapes import Shape
@@ -47,6 +48,23 @@ def walks_apart(access: Instruction, divergence: Divergence, *, in_loop: bool) -
     elif form is not Form.GATHER or not in_loop:
         return False
     return walks_on(access, divergence.facts.view, divergence.facts.propagation.loops, layout)
+
+
+def goes_along_rows(divergence: Divergence) -> bool:
+    """Whether lanes go along rows of their own, be they far apart or not: in step, each has a line of the cache.
+
+    Rows that are gone through again and again are none, as they are copied side by side where they fit, nor are those
+    of which loops around others take a step.
+    """
+    view, loops = divergence.facts.view, divergence.facts.propagation.loops
+    again = {load for row in reread_rows(divergence).rows for load in row.reads}
+    return any(
+        walks_apart(access, divergence, in_loop=True)
+        for number, block in enumerate(view.blocks)
+        if (loop := loops.innermost[number]) is not None and not loop.children
+        for access in block.instructions
+        if access not in again
+    )
 
 
 def stores_own_rows(divergence: Divergence) -> bool:
