@@ -62,6 +62,37 @@ def whole_total(a, b):
     return total
 
 
+def product(a, b, o):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            o[i, j] = total
+
+
+def row_sums(a, o):
+    for i in range(a.shape[0]):
+        total = 0.0
+        for k in range(a.shape[1]):
+            total = total * 0.5 + a[i, k]
+        o[i] = total
+
+
+def clamped(a, o):
+    for i in range(a.size):
+        o[i] = a[max(i - 2, 0)] + a[min(i + 2, a.size - 1)]
+
+
+def small_products(a, o):
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                total += a[i, k] * a[k, j]
+            o[i, j] = total
+
+
 def sines(a, o):
     for i in range(a.size):
         o[i] = np.int32(np.sin(a[i]) * 100)
@@ -101,6 +132,27 @@ def check(function, arguments, **options):
 def test_loops_that_llvm_leaves_in_order_run_in_lanes(function, arguments, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
     assert in_lanes(check(function, arguments))
+
+
+def test_nests_that_add_up_in_order_run_in_lanes_along_other_loops() -> None:
+    a, b = DRAW.random((13, 40)), DRAW.random((40, 21))
+    assert in_lanes(check(product, (a, b, np.zeros((13, 21)))))
+    assert in_lanes(check(row_sums, (a, np.zeros(13))))
+
+
+def test_rows_of_a_thousand_elements_are_gone_through_in_few_lanes(monkeypatch) -> None:
+    """Each lane has a line of the nearest cache, which has room for eight in a set."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    made = check(row_sums, (DRAW.random((40, 40)), np.zeros(40)))
+    assert any("8 iterations at a time" in r.message for r in made.remarks)
+
+
+def test_places_that_are_limited_run_in_lanes() -> None:
+    assert in_lanes(check(clamped, (DRAW.random(200), np.zeros(200))))
+
+
+def test_nests_of_few_iterations_are_written_out() -> None:
+    assert not in_lanes(check(small_products, (DRAW.random((3, 3)), np.zeros((3, 3)))))
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -14,11 +14,11 @@ mathematics is taken from vector libraries where it may be approximate only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.loops.along_rows import is_short
-from weft.analysis.loops.left_scalar import left_scalar
+from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
@@ -34,10 +34,6 @@ from weft.passes.loop_unit import LoopUnit
 from weft.passes.mark_chosen import apply_chosen
 from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.signed_tests import sign_tests
-
-FEWEST = 4
-"""Iterations that are worth lanes, the last lane group of which runs under a mask: measured on AVX2, where three floats
-become integers as fast in order, and seven in two thirds of the time."""
 
 _APPROXIMATE = frozenset(("fast", "afn"))
 
@@ -58,17 +54,17 @@ def find_plain_loops(unit: LoopUnit, function: Function) -> int:
     tops = [c for c in scope.loops.values() if c.parent is None]
     found = [chosen for loop in tops for chosen in _in_nest(search, loop, wanted)]
     for chosen in found:
-        is_row = not chosen.loop.loop.children and not (chosen.tests.is_empty and chosen.loop.parent is None)
-        fewest = FEWEST if is_row else 0
+        runs_once = chosen.tests.is_empty and chosen.loop.parent is None
+        fewest = 0 if runs_once else wanted.get(chosen.loop.header, FEWEST)
         apply_chosen(unit, function, scope, accesses, chosen, (), in_place=True, fewest=fewest)
     return len(found)
 
 
-def _in_nest(search: Search, loop: LoopContext, wanted: set[BasicBlock]) -> Iterator[Chosen]:
+def _in_nest(search: Search, loop: LoopContext, wanted: Mapping[BasicBlock, int]) -> Iterator[Chosen]:
     """The outermost loops around wanted ones that can run in parallel."""
     view = search.scope.view
     blocks = {view.blocks[b] for b in loop.loop.blocks}
-    if not blocks & wanted:
+    if blocks.isdisjoint(wanted):
         return
     if not _holds_others(loop.loop, view):
         chosen = search.whole_nest(loop)
@@ -99,12 +95,12 @@ def _is_exact_mathematics(i: Instruction) -> bool:
     return math_function(i.callee_name or "") is not None
 
 
-def _wanted(unit: LoopUnit, function: Function) -> set[BasicBlock]:
-    """The headers of plain loops that LLVM's vectorizer leaves in order, in no promised one."""
+def _wanted(unit: LoopUnit, function: Function) -> dict[BasicBlock, int]:
+    """The headers of plain loops that LLVM's vectorizer leaves in order, in no promised one, and how often they run."""
     view = cfg_of(function)
     left = left_scalar(view, unit.module.layout, unit.isa)
     return {
-        view.blocks[loop.header]
+        view.blocks[loop.header]: left[loop.header]
         for loop in loop_forest(view.cfg).loops
         if loop.header in left and not any(_is_promised(each, view) for each in loop.ancestors())
     }

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
+from weft.analysis.loops.along_rows import is_along, is_elsewhere, is_short
 from weft.analysis.loops.counted_loops import counted_loop, known_iterations
-from weft.analysis.loops.left_scalar import left_scalar
+from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.loops.row_loops import LONGEST_KNOWN
@@ -56,9 +56,6 @@ PAIRED_BYTES = 4
 
 FEWEST_PAIRS = 4
 """So many are worth a version of a loop that is tested for. Guess."""
-
-_STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
-"""What is computed from counters and stays a number that steps."""
 
 _ROOT = "llvm.sqrt."
 
@@ -192,7 +189,7 @@ def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
 def _is_left_scalar(outer: Loop, view: CFGView, layout: DataLayout, isa: Isa) -> bool:
     """Whether LLVM's vectorizer leaves a loop without others in it in order, for what stands in it."""
     left = left_scalar(view, layout, isa)
-    return any(not loop.children and loop.header in left for loop in _loops_of(outer)[1:])
+    return any(not each.children and left.get(each.header) == FEWEST for each in _loops_of(outer)[1:])
 
 
 def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
@@ -236,7 +233,7 @@ def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
         if loop.children or not stores or not all(is_along(i, set(blocks), layout) for i in stores):
             continue
         always = {view.blocks[n] for n in loop.blocks if all(above.dominates(n, x) for x in loop.latches)}
-        if any(i.block not in always or _is_elsewhere(i, set(blocks), layout) for i in accesses):
+        if any(i.block not in always or is_elsewhere(i, set(blocks), layout) for i in accesses):
             return True
     return False
 
@@ -260,21 +257,6 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     return False
 
 
-def _is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
-    """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
-    place = linear_location(access.pointer, layout)
-    return not all(is_for_the_end(each) or _steps(each, inside) for each in (place.base, *place.terms))
-
-
-def _steps(value: Value, inside: set[BasicBlock]) -> bool:
-    if not isinstance(value, Instruction) or not changes_in(value, inside):
-        return True
-    if value.is_phi:
-        # One where branches meet is a choice of places, as a `select` is.
-        return any(block not in inside for _, block in value.incoming())
-    return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
-
-
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
     base = locate(access.pointer, layout).base
     return isinstance(base, Instruction) and base.op == "alloca"
@@ -294,7 +276,7 @@ def _has_neighbours_across_stores(blocks: tuple[BasicBlock, ...], layout: DataLa
                 stores += 1
             if access.op != "load" or layout.size(access.accessed_type) != PAIRED_BYTES:
                 continue
-            if not _is_elsewhere(access, inside, layout):
+            if not is_elsewhere(access, inside, layout):
                 continue
             place = linear_location(access.pointer, layout)
             row = loaded.setdefault((place.base, frozenset(place.terms.items())), {})

@@ -30,6 +30,9 @@ FEW_LEFT = 6
 """The same from a number that is computed to a constant, as what is left of a row of a matrix. Of rows of eight LLVM
 makes registers: LU of 8 x 8 floats takes 1.5 times as long in lanes on Emerald Rapids."""
 
+_STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
+"""What is computed from counters and stays a number that steps."""
+
 APART = 4
 """So many iterations between a store and a load of what it stored are enough for vectors."""
 
@@ -82,13 +85,16 @@ def carries_only_totals(loop: Loop, view: CFGView) -> bool:
     return True
 
 
-def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
-    """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order."""
+def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout, *, branches: bool = False) -> bool:
+    """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order.
+
+    There may be `branches` in it.
+    """
     inside = {view.blocks[n] for n in loop.blocks}
     exits = {source for source, _ in loop.exit_edges}
     if loop.children or len(exits) != 1 or not carries_only_totals(loop, view):
         return False
-    if any(len(set(b.successors)) > 1 and view.index[b] not in exits for b in inside):
+    if not branches and any(len(set(b.successors)) > 1 and view.index[b] not in exits for b in inside):
         return False
     branch = view.blocks[exits.pop()].terminator
     if branch.operands and depends_on_data(branch.operands[0], inside):
@@ -160,6 +166,21 @@ def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayo
         elif changes_in(index, inside):
             return False
     return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
+
+
+def is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
+    """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
+    place = linear_location(access.pointer, layout)
+    return not all(is_for_the_end(each) or _steps(each, inside) for each in (place.base, *place.terms))
+
+
+def _steps(value: Value, inside: set[BasicBlock]) -> bool:
+    if not isinstance(value, Instruction) or not changes_in(value, inside):
+        return True
+    if value.is_phi:
+        # One where branches meet is a choice of places, as a `select` is.
+        return any(block not in inside for _, block in value.incoming())
+    return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
 
 
 def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:
