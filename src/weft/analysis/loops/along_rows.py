@@ -85,10 +85,12 @@ def carries_only_totals(loop: Loop, view: CFGView) -> bool:
     return True
 
 
-def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout, *, branches: bool = False) -> bool:
+def is_along_rows(
+    loop: Loop, view: CFGView, layout: DataLayout, *, branches: bool = False, near: int = 1
+) -> bool:
     """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order.
 
-    There may be `branches` in it.
+    There may be `branches` in it, and its iterations may be up to `near` elements apart.
     """
     inside = {view.blocks[n] for n in loop.blocks}
     exits = {source for source, _ in loop.exit_edges}
@@ -101,7 +103,7 @@ def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout, *, branches: bo
         return False
     if not _adds_in_any_order(loop, view):
         return False
-    return all(is_along(i, inside, layout) for b in inside for i in b.instructions)
+    return all(is_along(i, inside, layout, near) for b in inside for i in b.instructions)
 
 
 def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
@@ -145,8 +147,11 @@ def is_for_the_end(index: Value) -> bool:
     return isinstance(index, Instruction) and index.op == "select" and counts_from_the_end(index.operands[0])
 
 
-def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
-    """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations."""
+def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout, near: int = 1) -> bool:
+    """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations.
+
+    Neighbours may be up to `near` elements apart.
+    """
     if instruction.op == "call":
         return (instruction.callee_name or "").startswith("llvm.")
     if not instruction.is_plain_access:
@@ -165,7 +170,10 @@ def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayo
             along += scale
         elif changes_in(index, inside):
             return False
-    return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
+    size = layout.size(instruction.accessed_type)
+    if along == 0:
+        return instruction.op == "load"
+    return along == size or (near > 1 and abs(along) <= near * size)
 
 
 def is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:

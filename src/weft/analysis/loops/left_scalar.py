@@ -31,6 +31,9 @@ _SATURATING = ("llvm.fptosi.sat.", "llvm.fptoui.sat.")
 
 _LIMITS = ("llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.", "llvm.abs.")
 
+_NEAR = 4
+"""Elements from one iteration to the next, as members of structures, that LLVM loads with what is between."""
+
 _NARROW = 16
 """Bits of elements that lanes compute with as such, or with twice as many, whatever the program does."""
 
@@ -54,7 +57,7 @@ def left_scalar(view: CFGView, layout: DataLayout, isa: Isa) -> dict[int, int]:
     found: dict[int, int] = {}
     for loop in loop_forest(view.cfg).loops:
         if loop.children:
-            if any(_stays_in_order(each, view, layout) for each in loop.children):
+            if any(_stays_in_order(each, view, above, layout, isa) for each in loop.children):
                 found[loop.header] = FEWEST
         elif not isinstance(counted_loop(view, loop), str):
             least = list(_obstacles(loop, view, above, layout, isa))
@@ -63,10 +66,10 @@ def left_scalar(view: CFGView, layout: DataLayout, isa: Isa) -> dict[int, int]:
     return found
 
 
-def _stays_in_order(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
+def _stays_in_order(loop: Loop, view: CFGView, above: DominatorTree, layout: DataLayout, isa: Isa) -> bool:
     """Whether a loop inside of another one has no vectors: it has to run in order, or accesses what lies apart.
 
-    One of few iterations is written out, and leaves a loop without others.
+    One of few iterations is written out, and leaves a loop without others. Stores under conditions are dear in lanes.
     """
     if loop.children:
         return False
@@ -74,7 +77,20 @@ def _stays_in_order(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
     if isinstance(counted, str):
         return True
     rounds = known_iterations(counted)
-    return (rounds is None or rounds > FEW) and not is_along_rows(loop, view, layout, branches=True)
+    if (rounds is not None and rounds <= FEW) or _stores_sometimes(loop, view, above, layout, isa):
+        return False
+    return not is_along_rows(loop, view, layout, branches=True, near=_NEAR)
+
+
+def _stores_sometimes(loop: Loop, view: CFGView, above: DominatorTree, layout: DataLayout, isa: Isa) -> bool:
+    """Whether a loop stores under conditions, and masks for that are slow, or there are none."""
+    return any(
+        i.op == "store"
+        and (isa.core.slow_masked_stores or not isa.masks_memory(8 * layout.size(i.accessed_type)))
+        for number in loop.blocks
+        if not all(above.dominates(number, latch) for latch in loop.latches)
+        for i in view.blocks[number].instructions
+    )
 
 
 def _obstacles(
@@ -82,17 +98,20 @@ def _obstacles(
 ) -> Iterator[int]:
     """From how many iterations on lanes pay, for each instruction of a loop that LLVM has no good vectors for."""
     inside = {view.blocks[n] for n in loop.blocks}
+    alone: set[str] = set()
     for number in loop.blocks:
         always = all(above.dominates(number, latch) for latch in loop.latches)
         for i in view.blocks[number].instructions:
-            if i.op == "load":
-                # A store would be as many stores in lanes.
+            if i.op in ("load", "store"):
                 if not always and not isa.masks_memory(8 * layout.size(i.accessed_type)):
-                    yield FEWEST
-                elif is_elsewhere(i, inside, layout):
+                    alone.add(i.op)
+                elif i.op == "load" and is_elsewhere(i, inside, layout):
                     yield FEWEST_LOOKED_UP
             elif _is_dear(i, isa) and changes_in(i, inside):
                 yield FEWEST
+    # Stores would be as many in lanes.
+    if alone == {"load"}:
+        yield FEWEST
 
 
 def _is_dear(i: Instruction, isa: Isa) -> bool:
