@@ -93,6 +93,36 @@ def small_products(a, o):
             o[i, j] = total
 
 
+def ranks(a, w, o):
+    for i in range(a.size):
+        count = 0
+        for k in range(-w, w + 1):
+            if i + k >= 0 and i + k < a.size and a[i + k] < a[i]:
+                count += 1
+        o[i] = count
+
+
+def distances(a, b, o):
+    for i in range(o.size):
+        row = np.empty(9, np.int32)
+        for j in range(9):
+            row[j] = j
+        for p in range(8):
+            diagonal = row[0]
+            row[0] = p + 1
+            for q in range(8):
+                above = row[q + 1]
+                least = min(diagonal + (a[i, p] != b[i, q]), above + 1, row[q] + 1)
+                row[q + 1] = least
+                diagonal = above
+        o[i] = row[8]
+
+
+def dates(a, o):
+    for i in range(a.size):
+        o[i] = int(a[i]) // 146097 * 400 + int(a[i]) % 1461
+
+
 def sines(a, o):
     for i in range(a.size):
         o[i] = np.int32(np.sin(a[i]) * 100)
@@ -145,6 +175,23 @@ def test_rows_of_a_thousand_elements_are_gone_through_in_few_lanes(monkeypatch) 
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
     made = check(row_sums, (DRAW.random((40, 40)), np.zeros(40)))
     assert any("8 iterations at a time" in r.message for r in made.remarks)
+
+
+def test_lanes_run_along_windows_that_slide() -> None:
+    made = check(ranks, (DRAW.random(60), np.int64(3), np.zeros(60, "i4")))
+    (line,) = (r.span.line for r in made.remarks if r.span and "iterations at a time" in r.message)
+    assert line == ranks.__code__.co_firstlineno + 1
+
+
+def test_lanes_have_arrays_of_their_own() -> None:
+    a, b = DRAW.integers(0, 3, (2, 40, 8)).astype("u1")
+    made = check(distances, (a, b, np.zeros(40, "i4")))
+    messages = [r.message for r in made.remarks if "iterations at a time" in r.message]
+    assert len(messages) == 1
+
+
+def test_small_numbers_are_divided_by_constants_in_lanes() -> None:
+    assert in_lanes(check(dates, (small("i4", 10**6) - 500000, np.zeros(77, "i4"))))
 
 
 def test_places_that_are_limited_run_in_lanes() -> None:

@@ -16,10 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.loops.along_rows import is_short
 from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext, Program, Scope
@@ -27,6 +30,7 @@ from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
+from weft.ir.layout import DataLayout
 from weft.machine.vecmath import math_function
 from weft.passes.chosen_loops import Chosen, Search
 from weft.passes.declared import Pass
@@ -69,6 +73,9 @@ def _in_nest(search: Search, loop: LoopContext, wanted: Mapping[BasicBlock, int]
     if not _holds_others(loop.loop, view):
         chosen = search.whole_nest(loop)
         if chosen is not None:
+            if _has_objects(loop.loop, view, search.unit.module.layout):
+                # Each lane has its own, of which loops inside fill one.
+                chosen = replace(chosen, inside=(), promotions=(), tiles=None)
             if loop.loop.children or not is_short(loop.loop, view, ranges_of(search.scope.function, view)):
                 yield chosen
             return
@@ -86,6 +93,13 @@ def _holds_others(loop: Loop, view: CFGView) -> bool:
         for b in loop.blocks
         for i in view.blocks[b].instructions
     )
+
+
+def _has_objects(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether the iterations of a loop have objects on the stack."""
+    accesses = (i for b in loop.blocks for i in view.blocks[b].instructions if i.op in ("load", "store"))
+    bases = (locate(i.pointer, layout).base for i in accesses)
+    return any(isinstance(base, Instruction) and base.op == "alloca" for base in bases)
 
 
 def _is_exact_mathematics(i: Instruction) -> bool:

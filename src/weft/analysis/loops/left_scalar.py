@@ -1,14 +1,15 @@
 """What LLVM's vectorizer leaves as code for one iteration after the other, and lanes do not.
 
-Integers by numbers that are no constants are divided by no vector instruction, and lanes divide them as floats; floats
-are made integers within their bounds, and remainders of floats found, by sequences of instructions that LLVM takes for
-dear; a load under a condition stays alone where there are no masks for elements of its size, and with it all that the
-loop computes; bytes whose sums and limits a program has in 64 bits are computed in 64 bits, though 16 hold them. What
-is looked up, or lies where a minimum says, is loaded one by one. LLVM has no vectors along a loop around another one: a
-loop in it that ends when it has found something, adds up in order, hands something on, or goes down a column stays as
-it is.
+Integers by numbers that are no constants are divided by no vector instruction, and lanes divide them as floats; those
+of 64 bits that come of 32 are divided by constants one by one, and in 32 bits in lanes; floats are made integers within
+their bounds, and remainders of floats found, by sequences of instructions that LLVM takes for dear; a load under a
+condition stays alone where there are no masks for elements of its size, and with it all that the loop computes; bytes
+whose sums and limits a program has in 64 bits are computed in 64 bits, though 16 hold them. What is looked up, or lies
+where a minimum says, is loaded one by one. LLVM has no vectors along a loop around another one: a loop in it that ends
+when it has found something, adds up in order or under conditions, hands something on, or goes down a column stays as it
+is.
 
-Facts about one function, by loops; what a loop does not change, and what it divides by a constant, does not count.
+Facts about one function, by loops; what a loop does not change does not count.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def _stays_in_order(loop: Loop, view: CFGView, above: DominatorTree, layout: Dat
     rounds = known_iterations(counted)
     if (rounds is not None and rounds <= FEW) or _stores_sometimes(loop, view, above, layout, isa):
         return False
-    return not is_along_rows(loop, view, layout, branches=True, near=_NEAR)
+    # Branches are masks, which cost more than they save in short loops that only add up.
+    accesses = (i.op for number in loop.blocks for i in view.blocks[number].instructions)
+    return not is_along_rows(loop, view, layout, branches="store" in accesses, near=_NEAR)
 
 
 def _stores_sometimes(loop: Loop, view: CFGView, above: DominatorTree, layout: DataLayout, isa: Isa) -> bool:
@@ -99,6 +102,7 @@ def _obstacles(
     """From how many iterations on lanes pay, for each instruction of a loop that LLVM has no good vectors for."""
     inside = {view.blocks[n] for n in loop.blocks}
     alone: set[str] = set()
+    is_narrow = any(i.op == "load" and _has_bits(i, 32) for block in inside for i in block.instructions)
     for number in loop.blocks:
         always = all(above.dominates(number, latch) for latch in loop.latches)
         for i in view.blocks[number].instructions:
@@ -107,7 +111,7 @@ def _obstacles(
                     alone.add(i.op)
                 elif i.op == "load" and is_elsewhere(i, inside, layout):
                     yield FEWEST_LOOKED_UP
-            elif _is_dear(i, isa) and changes_in(i, inside):
+            elif (_is_dear(i, isa) or (_is_wide_division(i) and is_narrow)) and changes_in(i, inside):
                 yield FEWEST
     # Stores would be as many in lanes.
     if alone == {"load"}:
@@ -127,6 +131,18 @@ def _is_dear(i: Instruction, isa: Isa) -> bool:
     return name.startswith(_SATURATING) or (name.startswith(_LIMITS) and _is_wide_for_nothing(i))
 
 
+def _is_wide_division(i: Instruction) -> bool:
+    """Whether 64 bits are divided by a constant: half of a product that has 128 bits, of which there are no vectors."""
+    if i.op not in _DIVISIONS or _has_bits(i, 32):
+        return False
+    divisor = i.operands[1]
+    return isinstance(divisor, ConstInt) and abs(divisor.signed).bit_count() > 1
+
+
+def _has_bits(value: Value, most: int) -> bool:
+    return isinstance(value.type, IntType) and value.type.bits <= most
+
+
 def _is_wide_for_nothing(limit: Instruction) -> bool:
     """Whether a limit is set in 64 bits to what is computed of small elements."""
     assert isinstance(limit.type, IntType)
@@ -137,8 +153,7 @@ def _is_small(value: Value, steps: int) -> bool:
     if not isinstance(value, Instruction):
         return False
     if value.op in ("sext", "zext"):
-        narrow = value.operands[0].type
-        return isinstance(narrow, IntType) and narrow.bits <= _NARROW
+        return _has_bits(value.operands[0], _NARROW)
     return (
         steps > 0
         and value.op in ("add", "sub", "mul")

@@ -13,9 +13,11 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in, is_for_the_end
 from weft.analysis.loops.parallel_nests import NEAR, depends_on
 from weft.analysis.loops.reread_rows import reread_rows
+from weft.analysis.memory.alias import locate
+from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.far_steps import far_step, step_of
 from weft.analysis.memory.linear_locations import linear_location
-from weft.analysis.shapes import Shape
+from weft.analysis.shapes import SYMBOLIC, Shape
 from weft.graph.loops import Loop, LoopForest
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -59,12 +61,24 @@ def goes_along_rows(divergence: Divergence) -> bool:
     view, loops = divergence.facts.view, divergence.facts.propagation.loops
     again = {load for row in reread_rows(divergence).rows for load in row.reads}
     return any(
-        walks_apart(access, divergence, in_loop=True)
+        walks_apart(access, divergence, in_loop=True) and not may_be_neighbours(access, divergence)
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None and not loop.children
         for access in block.instructions
         if access not in again
     )
+
+
+def may_be_neighbours(access: Instruction, divergence: Divergence) -> bool:
+    """Whether it is asked at run time whether the lanes of a gather or scatter are neighbours."""
+    if not access.is_plain_access or divergence.access_form(access).form is not Form.GATHER:
+        return False
+    terms = locate(access.pointer, divergence.function.layout).terms
+    shapes = [divergence.shape(index) for index in terms]
+    if all(SYMBOLIC in shape.strides for shape in shapes if not shape.is_uniform):
+        # A step that the program says is not asked.
+        return False
+    return is_computed(terms, lambda value: divergence.shape(value).is_strided)
 
 
 def stores_own_rows(divergence: Divergence) -> bool:
