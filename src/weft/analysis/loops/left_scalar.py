@@ -70,9 +70,10 @@ def left_scalar(view: CFGView, layout: DataLayout, isa: Isa) -> dict[int, int]:
 def _stays_in_order(loop: Loop, view: CFGView, above: DominatorTree, layout: DataLayout, isa: Isa) -> bool:
     """Whether a loop inside of another one has no vectors: it has to run in order, or accesses what lies apart.
 
-    One of few iterations is written out, and leaves a loop without others. Stores under conditions are dear in lanes.
+    One of few iterations is written out, and leaves a loop without others. Stores under conditions are dear in lanes,
+    and so are divisions where floats are no help.
     """
-    if loop.children:
+    if loop.children or (not isa.divides_as_floats and _divides(loop, view)):
         return False
     counted = counted_loop(view, loop)
     if isinstance(counted, str):
@@ -83,6 +84,12 @@ def _stays_in_order(loop: Loop, view: CFGView, above: DominatorTree, layout: Dat
     # Branches are masks, which cost more than they save in short loops that only add up.
     accesses = (i.op for number in loop.blocks for i in view.blocks[number].instructions)
     return not is_along_rows(loop, view, layout, branches="store" in accesses, near=_NEAR)
+
+
+def _divides(loop: Loop, view: CFGView) -> bool:
+    """Whether integers are divided by numbers that are no constants."""
+    instructions = (i for number in loop.blocks for i in view.blocks[number].instructions)
+    return any(i.op in _DIVISIONS and not isinstance(i.operands[1], ConstInt) for i in instructions)
 
 
 def _stores_sometimes(loop: Loop, view: CFGView, above: DominatorTree, layout: DataLayout, isa: Isa) -> bool:
@@ -109,7 +116,7 @@ def _obstacles(
             if i.op in ("load", "store"):
                 if not always and not isa.masks_memory(8 * layout.size(i.accessed_type)):
                     alone.add(i.op)
-                elif i.op == "load" and is_elsewhere(i, inside, layout):
+                elif i.op == "load" and isa.gather and is_elsewhere(i, inside, layout):
                     yield FEWEST_LOOKED_UP
             elif (_is_dear(i, isa) or (_is_wide_division(i) and is_narrow)) and changes_in(i, inside):
                 yield FEWEST
