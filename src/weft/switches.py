@@ -39,7 +39,7 @@ OPTIONAL_PASSES = {
             "likely conversions",
             "low halves",
         ),
-        *("meeting stores", "narrow φs", "narrowing", "parted loads"),
+        *("meeting stores", "narrow φs", "narrowing", "parted loads", "plain loops"),
         *(
             "rolled loops",
             "rounds together",

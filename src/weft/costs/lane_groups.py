@@ -10,12 +10,9 @@ from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in
 from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
-from weft.analysis.loops.own_walks import may_move_apart, walks_apart
+from weft.analysis.loops.own_walks import may_be_neighbours, may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
-from weft.analysis.memory.alias import locate
-from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.far_steps import PAGE, far_step, step_of
-from weft.analysis.shapes import SYMBOLIC
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.regions import RegionCosts
@@ -71,7 +68,7 @@ class WidthModel:
         self._layout = divergence.function.layout
         self._live = divergence.facts.liveness
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
-        self._asked = {i for i in divergence.function.instructions() if self._may_be_neighbours(i)}
+        self._asked = {i for i in divergence.function.instructions() if may_be_neighbours(i, divergence)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
         self._walking = {
             i
@@ -263,17 +260,6 @@ class WidthModel:
             return None
         bits = 8 * self._layout.size(comparison.operands[0].type)
         return instruction_cost("icmp", bits, lanes, self._isa).cycles + self._constants.spread_mask
-
-    def _may_be_neighbours(self, access: Instruction) -> bool:
-        """Whether it is asked at run time whether the lanes of a gather or scatter are neighbours."""
-        if not access.is_plain_access or self._divergence.access_form(access).form is not Form.GATHER:
-            return False
-        terms = locate(access.pointer, self._layout).terms
-        shapes = [self._divergence.shape(index) for index in terms]
-        if all(SYMBOLIC in shape.strides for shape in shapes if not shape.is_uniform):
-            # A step that the program says is not asked.
-            return False
-        return is_computed(terms, lambda value: self._divergence.shape(value).is_strided)
 
     @property
     def has_loops(self) -> bool:

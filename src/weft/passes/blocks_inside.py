@@ -25,6 +25,7 @@ from weft.ir import ConstInt, Function
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_parallel
 from weft.machine.targets import Isa
+from weft.passes.declared import Pass
 from weft.passes.find_loops import is_in_promised, promises_inside, promises_of
 from weft.passes.loop_unit import LoopUnit
 
@@ -97,3 +98,16 @@ def _is_proved(accesses: Accesses, loop: LoopContext | None) -> bool:
     if verdict.verdict is not Verdict.PARALLEL or verdict.assumptions:
         return False
     return verdict.dependences is not None and not verdict.dependences.found
+
+
+def _mark_blocks(unit: LoopUnit) -> bool:
+    return sum(mark_blocks_inside(unit, function) for function in unit.module.definitions()) > 0
+
+
+BLOCKS_INSIDE: Pass[LoopUnit] = Pass(
+    "blocks inside",
+    "in loops over prange, those over columns of blocks of constant size are marked, where they are found parallel",
+    _mark_blocks,
+    optional=True,
+    applies=lambda unit: unit.width is None,
+)

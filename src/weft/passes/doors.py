@@ -120,6 +120,11 @@ LEFT_OUT = (
         ("auto loops", "butterflies", "guard bounds"),
     ),
     LeftOut(
+        "loops in a thread, or in a call, are no others than that of the lanes; `auto loops` looks at those of C",
+        (KERNELS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("plain loops",),
+    ),
+    LeftOut(
         "`fills` comes first, as there are no loops that have to be seen before",
         (KERNELS, FOREIGN_FUNCTIONS),
         ("filled runs",),

@@ -29,7 +29,7 @@ from weft.ir.intrinsics import kind_of
 from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.blocks_inside import mark_blocks_inside
+from weft.passes.blocks_inside import BLOCKS_INSIDE
 from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
@@ -38,6 +38,7 @@ from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
 from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside, run_nest_in_place
+from weft.passes.plain_loops import PLAIN_LOOPS
 from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
     CANONICAL,
@@ -104,6 +105,11 @@ class JitUnit(LoopUnit, kw_only=True):
     @property
     def plain_loops(self) -> bool:
         return self.auto
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether loops are shared by threads, beside those that run where they stand."""
+        return any(found.mined.chunk.name not in self.in_place for found in self.loops)
 
 
 def _refuse_threads(unit: JitUnit) -> bool:
@@ -316,10 +322,6 @@ def _in_boxes(unit: JitUnit, found: LegalLoop, name: str) -> FoundLoop | None:
     return shared or brush_nest(unit, found, name, only_promised=not unit.if_legal, may_pack=True)
 
 
-def _mark_blocks(unit: JitUnit) -> bool:
-    return sum(mark_blocks_inside(unit, function) for function in unit.module.definitions()) > 0
-
-
 def _build_entry(unit: JitUnit) -> None:
     entry = build_slot_entry(unit.module, unit.function, unit.interface)
     for function in unit.module.definitions():
@@ -336,13 +338,6 @@ HEAP: Pass[JitUnit] = Pass(
     "arrays of an iteration are freed at its end, small ones are on the stack; canonical again",
     _settle_heap,
     applies=lambda unit: uses_heap(unit.module),
-)
-BLOCKS_INSIDE: Pass[JitUnit] = Pass(
-    "blocks inside",
-    "in loops over prange, those over columns of blocks of constant size are marked, where they are found parallel",
-    _mark_blocks,
-    optional=True,
-    applies=lambda unit: unit.width is None,
 )
 AUTO_LOOPS: Pass[JitUnit] = Pass(
     "auto loops",
@@ -382,6 +377,7 @@ LOOPS = PassList(
         BUTTERFLIES,
         BLOCKS_INSIDE,
         AUTO_LOOPS,
+        PLAIN_LOOPS,
         PARALLEL_LOOPS,
         IN_LANES,
         SHARED_LOADS,

@@ -122,7 +122,7 @@ class StartedFunction(Struct):
         made = {f.name for summary in summaries for f in summary.functions}
         scalar = [f for f in unit.module.definitions() if f.name not in made]
         return LoweredFunction(
-            text, unit.name, unit.all_cores and bool(unit.loops), uses_heap(unit.module), unit.timings,
+            text, unit.name, unit.all_cores and unit.has_jobs, uses_heap(unit.module), unit.timings,
             unit.interface, unit.math, unit.remarks, unit.weighed, self.log.stages, summaries, scalar,
             unit.pipeline, unit.row_numbers,
         )  # fmt: skip

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.analysis.loops.counted_loops import CountedLoop, build_iterations, counted_loop
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.scope import Scope, line_of
 from weft.diag.remarks import RemarkKind
 from weft.ir import TRUE, Builder, Function, Value
+from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.locations import span_of
-from weft.ir.loop_metadata import KEPT, mark_apart, mark_in_step, mark_parallel, mark_version, unmark
+from weft.ir.loop_metadata import (
+    KEPT,
+    mark_apart,
+    mark_in_place,
+    mark_in_step,
+    mark_parallel,
+    mark_version,
+    unmark,
+)
 from weft.passes.chosen_loops import PASS, Chosen
 from weft.passes.front_indices import front_indices
 from weft.passes.loop_order import Change, undo
@@ -36,22 +46,30 @@ def apply_chosen(
     changes: Sequence[Change],
     *,
     promises: bool = False,
+    in_place: bool = False,
+    fewest: int = 0,
 ) -> None:
     """Mark a loop and those in it, behind tests of what that rests on.
 
     With `promises` nothing else is said of the loops of its nest from then on: they may have changed places with
-    promised ones. The version for when a test fails keeps its promises, and is marked as such.
+    promised ones. The version for when a test fails keeps its promises, and is marked as such. With `in_place` the loop
+    runs on the thread that comes there, where it has no fewer than the `fewest` iterations.
     """
     view, loop = scope.view, chosen.loop
     asked = [(accesses, chosen.tests, loop), *((c.accesses, c.tests, c.loop) for c in changes)]
     asked = [each for each in asked if not each[1].is_empty]
     from_the_front = front_indices(accesses, chosen)
-    if asked:
+    counted = counted_loop(view, loop.loop) if fewest else "may have few iterations"
+    if asked or isinstance(counted, CountedLoop):
 
         def build(builder: Builder) -> Value:
             whole: Value = TRUE
-            for known, tests, before in asked:
-                one = build_tests(builder, known.reconstruction, tests, before)
+            parts = [
+                build_tests(builder, known.reconstruction, tests, before) for known, tests, before in asked
+            ]
+            if isinstance(counted, CountedLoop):
+                parts.append(builder.icmp("uge", build_iterations(counted, builder), const_int(fewest)))
+            for one in parts:
                 whole = one if whole is TRUE else builder.binary("and", whole, one)
             return whole
 
@@ -103,7 +121,10 @@ def apply_chosen(
         if chosen.in_step:
             mark_in_step(back_edge, chosen.in_step)
         else:
-            mark_parallel(back_edge, proved=True)
+            if in_place and each is loop:
+                mark_in_place(back_edge)
+            else:
+                mark_parallel(back_edge, proved=True)
             if not chosen.updates:
                 mark_apart(back_edge)
     what = "the iterations of this loop are independent"

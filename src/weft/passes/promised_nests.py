@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
-from weft.analysis.loops.along_rows import changes_in, is_along, is_for_the_end, is_short
+from weft.analysis.loops.along_rows import is_along, is_elsewhere, is_short
 from weft.analysis.loops.counted_loops import counted_loop, known_iterations
+from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.loops.row_loops import LONGEST_KNOWN
@@ -36,6 +37,7 @@ from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
+from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 from weft.passes.chosen_loops import Chosen, Search
 from weft.passes.loop_order import order_loops, undo
@@ -55,17 +57,14 @@ PAIRED_BYTES = 4
 FEWEST_PAIRS = 4
 """So many are worth a version of a loop that is tested for. Guess."""
 
-_STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
-"""What is computed from counters and stays a number that steps."""
-
-_IN_LANES_ONLY = ("llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.")
+_ROOT = "llvm.sqrt."
 
 _IN_LANES = (Verdict.PARALLEL, Verdict.REDUCTION)
 
 
 def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
     """Mark the loops of promised nests that are found to be parallel, behind tests; how many nests."""
-    found_wanted = dict(_wanted(function, unit.module.layout))
+    found_wanted = dict(_wanted(function, unit.module.layout, unit.isa))
     if not found_wanted:
         return 0
     wanted, alone = set(found_wanted), {header for header, is_short in found_wanted.items() if is_short}
@@ -129,7 +128,7 @@ def _outermost(function: Function) -> set[BasicBlock]:
     return {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops if loop.parent is None}
 
 
-def _wanted(function: Function, layout: DataLayout) -> Iterator[tuple[BasicBlock, bool]]:
+def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[BasicBlock, bool]]:
     """The headers of promised loops, in no other loop, whose nests are worth to be looked at.
 
     With each is whether its nest has loops along short rows only, as for small matrices. Lanes along these would idle,
@@ -152,6 +151,7 @@ def _wanted(function: Function, layout: DataLayout) -> Iterator[tuple[BasicBlock
         if (
             _fills_structures(loop, view, layout)
             or _calls_mathematics(loop, view)
+            or _is_left_scalar(loop, view, layout, isa)
             or _adds_up(loop, view, layout)
             or _is_beyond_rows(loop, view, layout)
             or _has_windows(loop, view, layout)
@@ -180,13 +180,16 @@ def _stores_inside(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
 
 
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
-    """Whether loops inside of one call functions of mathematics, or make integers of floats.
-
-    LLVM computes most of these for one number at a time, and makes each integer within its bounds by six instructions.
-    """
+    """Whether loops inside of one call functions of mathematics: most of these LLVM computes one by one."""
     inside = {b for loop in outer.children for b in loop.blocks}
     calls = [i.callee_name or "" for b in inside for i in view.blocks[b].instructions if i.op == "call"]
-    return any(name.startswith(_IN_LANES_ONLY) or math_function(name) is not None for name in calls)
+    return any(name.startswith(_ROOT) or math_function(name) is not None for name in calls)
+
+
+def _is_left_scalar(outer: Loop, view: CFGView, layout: DataLayout, isa: Isa) -> bool:
+    """Whether LLVM's vectorizer leaves a loop without others in it in order, for what stands in it."""
+    left = left_scalar(view, layout, isa)
+    return any(not each.children and left.get(each.header) == FEWEST for each in _loops_of(outer)[1:])
 
 
 def _adds_up(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
@@ -230,7 +233,7 @@ def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
         if loop.children or not stores or not all(is_along(i, set(blocks), layout) for i in stores):
             continue
         always = {view.blocks[n] for n in loop.blocks if all(above.dominates(n, x) for x in loop.latches)}
-        if any(i.block not in always or _is_elsewhere(i, set(blocks), layout) for i in accesses):
+        if any(i.block not in always or is_elsewhere(i, set(blocks), layout) for i in accesses):
             return True
     return False
 
@@ -254,21 +257,6 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     return False
 
 
-def _is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
-    """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
-    place = linear_location(access.pointer, layout)
-    return not all(is_for_the_end(each) or _steps(each, inside) for each in (place.base, *place.terms))
-
-
-def _steps(value: Value, inside: set[BasicBlock]) -> bool:
-    if not isinstance(value, Instruction) or not changes_in(value, inside):
-        return True
-    if value.is_phi:
-        # One where branches meet is a choice of places, as a `select` is.
-        return any(block not in inside for _, block in value.incoming())
-    return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
-
-
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
     base = locate(access.pointer, layout).base
     return isinstance(base, Instruction) and base.op == "alloca"
@@ -288,7 +276,7 @@ def _has_neighbours_across_stores(blocks: tuple[BasicBlock, ...], layout: DataLa
                 stores += 1
             if access.op != "load" or layout.size(access.accessed_type) != PAIRED_BYTES:
                 continue
-            if not _is_elsewhere(access, inside, layout):
+            if not is_elsewhere(access, inside, layout):
                 continue
             place = linear_location(access.pointer, layout)
             row = loaded.setdefault((place.base, frozenset(place.terms.items())), {})

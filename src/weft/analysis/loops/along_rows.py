@@ -30,6 +30,9 @@ FEW_LEFT = 6
 """The same from a number that is computed to a constant, as what is left of a row of a matrix. Of rows of eight LLVM
 makes registers: LU of 8 x 8 floats takes 1.5 times as long in lanes on Emerald Rapids."""
 
+_STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
+"""What is computed from counters and stays a number that steps."""
+
 APART = 4
 """So many iterations between a store and a load of what it stored are enough for vectors."""
 
@@ -82,20 +85,25 @@ def carries_only_totals(loop: Loop, view: CFGView) -> bool:
     return True
 
 
-def is_along_rows(loop: Loop, view: CFGView, layout: DataLayout) -> bool:
-    """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order."""
+def is_along_rows(
+    loop: Loop, view: CFGView, layout: DataLayout, *, branches: bool = False, near: int = 1
+) -> bool:
+    """Whether an innermost loop walks along rows, and carries only totals, which may be added in any order.
+
+    There may be `branches` in it, and its iterations may be up to `near` elements apart.
+    """
     inside = {view.blocks[n] for n in loop.blocks}
     exits = {source for source, _ in loop.exit_edges}
     if loop.children or len(exits) != 1 or not carries_only_totals(loop, view):
         return False
-    if any(len(set(b.successors)) > 1 and view.index[b] not in exits for b in inside):
+    if not branches and any(len(set(b.successors)) > 1 and view.index[b] not in exits for b in inside):
         return False
     branch = view.blocks[exits.pop()].terminator
     if branch.operands and depends_on_data(branch.operands[0], inside):
         return False
     if not _adds_in_any_order(loop, view):
         return False
-    return all(is_along(i, inside, layout) for b in inside for i in b.instructions)
+    return all(is_along(i, inside, layout, near) for b in inside for i in b.instructions)
 
 
 def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
@@ -139,8 +147,11 @@ def is_for_the_end(index: Value) -> bool:
     return isinstance(index, Instruction) and index.op == "select" and counts_from_the_end(index.operands[0])
 
 
-def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
-    """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations."""
+def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayout, near: int = 1) -> bool:
+    """Whether an instruction of a loop is no access, or one to neighbours, or to one place, in all iterations.
+
+    Neighbours may be up to `near` elements apart.
+    """
     if instruction.op == "call":
         return (instruction.callee_name or "").startswith("llvm.")
     if not instruction.is_plain_access:
@@ -159,7 +170,25 @@ def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayo
             along += scale
         elif changes_in(index, inside):
             return False
-    return along == layout.size(instruction.accessed_type) or (instruction.op == "load" and along == 0)
+    size = layout.size(instruction.accessed_type)
+    if along == 0:
+        return instruction.op == "load"
+    return along == size or (near > 1 and abs(along) <= near * size)
+
+
+def is_elsewhere(access: Instruction, inside: set[BasicBlock], layout: DataLayout) -> bool:
+    """Whether the place of an access is no sum of counters and what the loop of these blocks does not change."""
+    place = linear_location(access.pointer, layout)
+    return not all(is_for_the_end(each) or _steps(each, inside) for each in (place.base, *place.terms))
+
+
+def _steps(value: Value, inside: set[BasicBlock]) -> bool:
+    if not isinstance(value, Instruction) or not changes_in(value, inside):
+        return True
+    if value.is_phi:
+        # One where branches meet is a choice of places, as a `select` is.
+        return any(block not in inside for _, block in value.incoming())
+    return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
 
 
 def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:

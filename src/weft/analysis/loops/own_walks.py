@@ -12,9 +12,12 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in, is_for_the_end
 from weft.analysis.loops.parallel_nests import NEAR, depends_on
+from weft.analysis.loops.reread_rows import reread_rows
+from weft.analysis.memory.alias import locate
+from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.far_steps import far_step, step_of
 from weft.analysis.memory.linear_locations import linear_location
-from weft.analysis.shapes import Shape
+from weft.analysis.shapes import SYMBOLIC, Shape
 from weft.graph.loops import Loop, LoopForest
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -47,6 +50,35 @@ def walks_apart(access: Instruction, divergence: Divergence, *, in_loop: bool) -
     elif form is not Form.GATHER or not in_loop:
         return False
     return walks_on(access, divergence.facts.view, divergence.facts.propagation.loops, layout)
+
+
+def goes_along_rows(divergence: Divergence) -> bool:
+    """Whether lanes go along rows of their own, be they far apart or not: in step, each has a line of the cache.
+
+    Rows that are gone through again and again are none, as they are copied side by side where they fit, nor are those
+    of which loops around others take a step.
+    """
+    view, loops = divergence.facts.view, divergence.facts.propagation.loops
+    again = {load for row in reread_rows(divergence).rows for load in row.reads}
+    return any(
+        walks_apart(access, divergence, in_loop=True) and not may_be_neighbours(access, divergence)
+        for number, block in enumerate(view.blocks)
+        if (loop := loops.innermost[number]) is not None and not loop.children
+        for access in block.instructions
+        if access not in again
+    )
+
+
+def may_be_neighbours(access: Instruction, divergence: Divergence) -> bool:
+    """Whether it is asked at run time whether the lanes of a gather or scatter are neighbours."""
+    if not access.is_plain_access or divergence.access_form(access).form is not Form.GATHER:
+        return False
+    terms = locate(access.pointer, divergence.function.layout).terms
+    shapes = [divergence.shape(index) for index in terms]
+    if all(SYMBOLIC in shape.strides for shape in shapes if not shape.is_uniform):
+        # A step that the program says is not asked.
+        return False
+    return is_computed(terms, lambda value: divergence.shape(value).is_strided)
 
 
 def stores_own_rows(divergence: Divergence) -> bool:

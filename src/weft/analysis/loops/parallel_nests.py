@@ -111,7 +111,10 @@ def parallel_nest(
         found = _nearness(accesses, inner)
         # Of gathers along either loop, those along the outer one need no sums over lanes; nor does a loop over windows
         # beside those along one.
-        sums = best is not None and bool(inner.reductions) and not best.inner.reductions
+        around = outer if best is None else best.inner
+        sums = bool(inner.reductions) and not around.reductions
+        if best is None:
+            sums = sums and _slides(accesses, outer, inner)
         if found > most or (found == most >= 0 and not sums):
             best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
     return best
@@ -196,6 +199,18 @@ def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> i
         score += POINTS if near else -POINTS
         score -= SHUFFLED if near and abs(step) > size else 0
     return score
+
+
+def _slides(accesses: list[tuple[Location, int]], outer: ParallelLoop, inner: ParallelLoop) -> bool:
+    """Whether a window that the inner loop goes through moves with the outer one, along which lanes share it."""
+    return any(
+        _moves_along(outer, place, size) and _moves_along(inner, place, size) for place, size in accesses
+    )
+
+
+def _moves_along(parallel: ParallelLoop, place: Location, size: int) -> bool:
+    """Whether a place, whatever else it moves with, is one element further on in the next iteration."""
+    return any(place.terms.get(counter.phi, 0) * counter.step == size for counter in parallel.counters)
 
 
 def _moved_window(
