@@ -90,6 +90,7 @@ def test_launches_are_those_of_python(door: Callable[..., Launch], seen: list[in
     assert len(seen) == 4
 
 
+@pytest.mark.spread
 @doors
 @pytest.mark.parametrize("kind", ["float", "double", "signed char", "unsigned", "long"])
 def test_numbers_are_those_of_python(door: Callable[..., Launch], kind: str) -> None:

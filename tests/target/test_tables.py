@@ -72,6 +72,7 @@ def test_gathers_stay_where_nothing_shuffles_bytes_or_lanes_are_few(isa, width: 
     assert "weft.lookup" not in widened(lookup(256), width, isa)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("isa", "width"), [(AVX2, 32), (AVX512, 64)])
 @pytest.mark.parametrize("switches", [Switches(), Switches(uniform_values=False)], ids=["scalars", "vectors"])
 def test_tables_begin_where_lanes_agree_though_that_is_a_vector(isa, width: int, switches: Switches) -> None:

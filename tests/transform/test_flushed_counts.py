@@ -83,6 +83,7 @@ def results(module: Module, rounds: int) -> list[int]:
     return out.tolist()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("every", [1, 2, 30])
 @pytest.mark.parametrize("added", ADDED)
 def test_results_are_the_same(added: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
