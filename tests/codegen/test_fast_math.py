@@ -61,6 +61,7 @@ def test_products_and_sums_are_rounded_apart_without_fastmath(dtype: type, width
     assert "fmadd" not in assembly and " fast " not in text and "llvm.fmuladd" not in text
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [1, 8])
 @pytest.mark.parametrize("flags", [True, {"contract"}])
 def test_products_and_sums_are_contracted_with_fastmath(flags, width: int | None) -> None:
@@ -78,6 +79,7 @@ def test_sums_keep_their_order_without_fastmath(width: int) -> None:
     assert (got != a).any()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("flags", [True, {"reassoc", "nsz"}])
 @pytest.mark.parametrize("width", [1, 8])
 def test_sums_are_reassociated_with_fastmath(flags, width: int) -> None:

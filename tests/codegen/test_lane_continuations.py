@@ -311,6 +311,7 @@ join:
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("end", ["", "call void @weft.barrier()"])
 @pytest.mark.parametrize("other", ["", "call void @weft.barrier()"])
 def test_threads_apart_return_or_diverge_as_on_the_interpreter(other: str, end: str):

@@ -62,6 +62,7 @@ def visit_columns(out, first, last, height):
         out[y, x] += 1
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("block", [(8, 8), (40, 1), (16, 3)])
 @pytest.mark.parametrize("function", [visit, visit_low_bits])
 def test_ends_of_rows_run_in_fewer_lanes(

@@ -167,6 +167,7 @@ def test_code_that_no_launch_needs_is_not_made():
     assert second.is_ready and not second.from_cache
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("order", [(False, True), (True, False)])
 @pytest.mark.parametrize("fields", [[("a", "i1"), ("b", "i4")], [("a", "i4"), ("b", "f4")]])
 def test_structures_that_differ_in_their_layout_have_code_of_their_own(fields, order):

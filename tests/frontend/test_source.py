@@ -7,6 +7,7 @@ from collections import deque
 import pytest
 
 from weft.errors import UnsupportedError
+from weft.frontend.python import source
 from weft.frontend.python.source import get_source
 
 
@@ -76,6 +77,16 @@ def test_two_lambdas_in_one_line_are_told_apart() -> None:
     pair = [lambda x: mark_first + x, lambda x: x + mark_second]  # noqa: F821
     assert position_of(pair[0], "mark_first") == line_in_file("mark_first + x, l")
     assert position_of(pair[1], "mark_second") == line_in_file("mark_second]")
+
+
+def test_a_file_is_parsed_once_for_all_its_lambdas(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *rest: parsed.append(text) or parse(text, *rest))
+    source._lambdas_in.cache_clear()
+    found = [get_source(f).node for f in (lambda x: x + 11, lambda x: x + 12)]
+    assert [ast.unparse(node) for node in found] == ["lambda x: x + 11", "lambda x: x + 12"]
+    assert len(parsed) == 1
 
 
 def test_a_non_ascii_line_counts_characters() -> None:

@@ -134,9 +134,9 @@ def test_rows_of_several_arrays_are_tested_to_lie_apart() -> None:
     re, im = rng.integers(-3, 4, n).astype(np.float64), rng.integers(-3, 4, n).astype(np.float64)
     turns = rng.integers(-2, 3, (2, n)).astype(np.float64)
     assert "arrays lie apart" in remarks(both(fourier, re, im, *turns))
+    compiled = weft.jit(two_rows)
     for shift in (0, 1, 8, 60, 64, 65):
         memory = rng.integers(0, 9, 256)
-        compiled = weft.jit(two_rows)
         wanted = memory.copy()
         two_rows(wanted[:128], wanted[shift : shift + 128], 0, 128, 16)
         compiled(memory[:128], memory[shift : shift + 128], 0, 128, 16)

@@ -75,7 +75,7 @@ def originals(text: str) -> LoadedCode:
 
 def only(text: str, name: str) -> str:
     """The module without the definitions of the other functions."""
-    return re.sub(rf"(?ms)^define (?!.*? @{name}\().*?^}}\n", "", text)
+    return re.sub(rf"(?m)^define (?!.* @{name}\()(?s:.*?)^}}\n", "", text)
 
 
 def result(code: LoadedCode, name: str, n: int) -> float:

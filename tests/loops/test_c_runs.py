@@ -23,6 +23,7 @@ NAMES = re.findall(r"^void (\w+)\(", SOURCE.read_text(), re.M)
 N = 45
 
 TEXT = functools.cache(lambda: compile_c(SOURCE, TargetSpec.chosen().triple))
+ORIGINALS = functools.cache(lambda: load_object(emit_object(TEXT(), TargetSpec.chosen()), NAMES))
 
 Arguments = tuple[np.ndarray, np.ndarray, int, np.ndarray]
 
@@ -59,8 +60,7 @@ def test_runs_of_c_are_what_they_were(name: str, isa: Isa) -> None:
         code = made(name, isa, check_with=arguments(name)).object_code
     if not isa.features <= host().features:
         return
-    original = load_object(emit_object(TEXT(), TargetSpec.chosen()), NAMES)
-    assert called(load_object(code, [name]).address(name), name) == called(original.address(name), name)
+    assert called(load_object(code, [name]).address(name), name) == called(ORIGINALS().address(name), name)
 
 
 @pytest.mark.parametrize("name", NAMES)

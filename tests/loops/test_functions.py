@@ -110,26 +110,24 @@ define void @simd_{name}(ptr %x, ptr %y, ptr %k, i64 %s, ptr %p, ptr %out) {{
 """
 
 
-def only(text: str, name: str, spec: TargetSpec) -> str:
-    """The module without the other functions that are seen outside."""
-
-    def kept(definition: re.Match[str]) -> str:
-        head = definition[0].splitlines()[0]
-        return definition[0] if f" @{name}(" in head or not head.startswith("define dso_local float") else ""
-
-    return optimize(re.sub(r"(?ms)^define .*?^}\n", kept, text), REACHABLE, spec.machine)
-
-
-TEXTS: dict[tuple[Path, str], str] = {}
+DEFINITION = re.compile(r"(^define .*?^}\n)", re.M | re.S)
+PARTS: dict[tuple[Path, str], list[str]] = {}
+"""The definitions in the text of a file, and what is between them."""
 
 
 def text_of(name: str, spec: TargetSpec) -> str:
-    """LLVM IR of one of the functions."""
+    """LLVM IR of one of the functions: the module without the others that are seen outside."""
     place = SOURCES[name], spec.triple
-    if place not in TEXTS:
+    if place not in PARTS:
         # Without type information nothing of a C++ library has to be linked.
-        TEXTS[place] = compile_c(*place, ("-fno-rtti",) if place[0].suffix == ".cpp" else ())
-    return only(TEXTS[place], name, spec)
+        text = compile_c(*place, ("-fno-rtti",) if place[0].suffix == ".cpp" else ())
+        PARTS[place] = DEFINITION.split(text)
+    kept = (
+        part
+        for part in PARTS[place]
+        if not part.startswith("define dso_local float") or f" @{name}(" in part.partition("\n")[0]
+    )
+    return optimize("".join(kept), REACHABLE, spec.machine)
 
 
 def object_of(name: str, width: int, isa) -> bytes:

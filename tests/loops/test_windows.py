@@ -71,6 +71,7 @@ def within(a, weights, out):
             out[y, x] = total
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [clamped, left_out, least, wrapped, within])
 def test_lanes_are_along_rows(function, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,7 @@ def anyone_may_write(path: Path) -> None:
     path.chmod(0o702)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("open_to", [others_may_write, anyone_may_write])
 @pytest.mark.parametrize("what", ["directory", "entry"])
 def test_what_others_may_have_written_is_not_used(cache, open_to, what):

@@ -336,6 +336,7 @@ def itself(a):
     return a
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("function", [behind, backwards, turned, itself], ids=lambda f: f.py_func.__name__)
 @pytest.mark.parametrize(
     "take",

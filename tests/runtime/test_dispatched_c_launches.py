@@ -107,6 +107,7 @@ def test_device_arrays_and_empty_ones_are_launched_by_machine_code(seen: list[in
     np.testing.assert_array_equal(y.array, 1 + 10 * x.array)
 
 
+@pytest.mark.spread
 @doors
 @pytest.mark.parametrize("kind", ["float", "double", "signed char", "unsigned", "long"])
 def test_numbers_are_those_of_python(door: Callable[..., Launch], kind: str) -> None:

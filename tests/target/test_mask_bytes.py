@@ -68,6 +68,7 @@ def expected(x: np.ndarray, y: np.ndarray, start: str, rounds: int) -> np.ndarra
     return found + last + 1000 * (x < y)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", [SSE2, AVX2], ids=["sse2", "avx2"])
 @pytest.mark.parametrize("lanes", [16, 32, 64])
 @pytest.mark.parametrize("start", [*STARTS, "mixed"])

@@ -51,6 +51,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a, b, equal_nan=True) and bool((np.signbit(a) == np.signbit(b))[a == a].all())
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("constant", ["0.0", "-0.0", "1.0"])
 @pytest.mark.parametrize("first", ["ogt", "olt", "ule"])
 def test_nests_stay(first: str, constant: str) -> None:

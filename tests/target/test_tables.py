@@ -54,10 +54,11 @@ exit:""")
 def test_each_lane_gets_what_its_number_leads_to(isa, width: int, size: int, guard: str) -> None:
     text = lookup(size, guard, offset=7)
     given = np.random.default_rng(size).integers(0, 256, 512, np.uint8)
+    program, compiled = Program(read_module(text)), compile_kernel(text, width, isa)
     for n in (0, 1, 37):
         wanted, got = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
-        interp.launch(Program(read_module(text)), "kernel", (given, wanted, n, 0), 1, 64, width=8)
-        compile_kernel(text, width, isa)((given, got, n, 0), 64)
+        interp.launch(program, "kernel", (given, wanted, n, 0), 1, 64, width=8)
+        compiled((given, got, n, 0), 64)
         np.testing.assert_array_equal(got, wanted)
 
 
@@ -72,6 +73,7 @@ def test_gathers_stay_where_nothing_shuffles_bytes_or_lanes_are_few(isa, width: 
     assert "weft.lookup" not in widened(lookup(256), width, isa)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("isa", "width"), [(AVX2, 32), (AVX512, 64)])
 @pytest.mark.parametrize("switches", [Switches(), Switches(uniform_values=False)], ids=["scalars", "vectors"])
 def test_tables_begin_where_lanes_agree_though_that_is_a_vector(isa, width: int, switches: Switches) -> None:

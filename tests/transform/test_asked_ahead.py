@@ -134,6 +134,7 @@ def pulls_in_a_loop(position, neighbours, counts, pull, far):
         pull[i] = total
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("door", ["kernel", "loop"])
 @pytest.mark.parametrize("least", [0, -40], ids=["from the begin", "from both ends"])

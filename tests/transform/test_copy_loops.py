@@ -75,6 +75,7 @@ def test_loops_that_fill_a_run_are_left_for_that() -> None:
     assert not any("chosen" in block.name for block in module.functions["f"].blocks)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", ["i8", "i32"])
 @pytest.mark.parametrize("count", [0, -4, 1, 5, 12])
 @pytest.mark.parametrize(("start", "to"), [(3, 20), (3, 3), (3, 4), (3, 7), (9, 3), (9, 8), (-5, 9), (2, -6)])
@@ -146,6 +147,7 @@ def test_runs_of_all_lengths_are_copied(copy, dtype: type) -> None:
     assert (result == expected).all()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("shift", [-3, -1, 0, 1, 3, 7])
 @pytest.mark.parametrize("copy", [copies[1, 1], copies_in_a_loop], ids=["kernel", "loop"])
 def test_a_run_may_be_copied_onto_itself(copy, shift: int) -> None:

@@ -120,6 +120,7 @@ def count_parts(data, counts):
             counts[part, data[i]] += 1
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 64, 1003])
 @pytest.mark.parametrize("count", [count_in_parts, count_parts[1, 8]], ids=["loop", "kernel"])
 def test_parts_of_an_array_are_counted(count, size: int) -> None:

@@ -231,6 +231,7 @@ def filled(text: str, start: int, count: int) -> list[tuple[int, list[int]]]:
     return results
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "changes",
     [

@@ -83,6 +83,7 @@ def results(module: Module, rounds: int) -> list[int]:
     return out.tolist()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("every", [1, 2, 30])
 @pytest.mark.parametrize("added", ADDED)
 def test_results_are_the_same(added: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,10 +196,11 @@ def test_programs_count_as_before(level: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(flushed_counts, "MOST_ROUNDS", 2)
     monkeypatch.setattr(flushed_counts, "LEAST_ROUNDS", 0)
     x = np.random.default_rng(1).integers(0, 1 << 32, 20).astype(np.uint32)
+    loop, threads = weft.jit(width=8)(inside), cuda.jit(width=8)(kernel)
     for rounds in (1, 5):
         out = np.zeros((2, x.size), np.int64)
-        weft.jit(width=8)(inside)(rounds, x, out[0])
-        cuda.jit(width=8)(kernel)[2, 16](rounds, x, out[1])
+        loop(rounds, x, out[0])
+        threads[2, 16](rounds, x, out[1])
         np.testing.assert_array_equal(out, [counted(rounds, x)] * 2)
 
 

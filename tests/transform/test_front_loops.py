@@ -170,6 +170,7 @@ def walk_loop(left, right, keys, queries, found):
         found[i] = seen
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("walk", [walk_kernel[1, 32], walk_loop], ids=["kernel", "loop"])
 @pytest.mark.parametrize("negative", [0.0, 0.1, 1.0])
 def test_walks_over_nodes_that_count_from_the_end(walk, negative: float) -> None:

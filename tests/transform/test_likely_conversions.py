@@ -82,6 +82,7 @@ def counted(a, counts, bins):
             counts[i, int(a[i, j] * bins)] += 1
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("type", [np.float32, np.float64])
 def test_histograms(level: str, type, monkeypatch) -> None:

@@ -98,6 +98,7 @@ def test_the_program(golden) -> None:
     golden(write_function(ahead(0, 2)), "run_ahead.ll")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("first", [0, 3])
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("n", [-1, 0, 1, 2, 3, 4, 7, 8, 10])

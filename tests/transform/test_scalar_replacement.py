@@ -136,6 +136,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("shape", "goes"), [("tests behind", True), ("tests first", True), ("nest", False)])
 def test_threads_of_two_arms_are_not_served_by_a_load_each(shape: str, goes: bool, name: PolicyName) -> None:

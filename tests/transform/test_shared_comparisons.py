@@ -57,6 +57,7 @@ def results(module: Module, bits: int, shared: str) -> list[int]:
     return run_function(module, "k", [Lanes(p) for p in pairs], pairs[0].size).data.tolist()
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("shared", SHARED)
 @pytest.mark.parametrize("extend", ["sext", "zext"])
 @pytest.mark.parametrize("bits", [8, 16, 32])

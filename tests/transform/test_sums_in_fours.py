@@ -163,6 +163,7 @@ def sums_in_a_loop(starts, columns, values, x, y):
         y[i] = total
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("door", ["kernel", "loop"])
 @pytest.mark.parametrize("least", [0, -50], ids=["from the begin", "from both ends"])

@@ -121,6 +121,7 @@ def grown(a, most):
             a[i] = a[i - 1] // 2 + most
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("type", [np.float32, np.float64, np.int64, np.uint8])
 def test_results_are_those_of_python(level: str, type: Any, monkeypatch) -> None:
@@ -136,6 +137,7 @@ def test_results_are_those_of_python(level: str, type: Any, monkeypatch) -> None
             assert np.array_equal(got, wanted)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("fastmath", [False, True])
 def test_paths_are_shortest(level: str, fastmath: bool, monkeypatch) -> None:

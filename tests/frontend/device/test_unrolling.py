@@ -26,6 +26,7 @@ def _cuda(mark: str) -> str:
     return cuda_c.compile_source(source, cuda_options(""), "loop.cu").text
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("compiled", [_opencl, _cuda])
 @pytest.mark.parametrize(
     ("mark", "never"), [("", False), ("#pragma unroll 1", True), ("#pragma nounroll", True)]
@@ -34,6 +35,7 @@ def test_only_the_source_forbids_unrolling(compiled, mark: str, never: bool) -> 
     assert ('!"llvm.loop.unroll.disable"' in compiled(mark)) == never
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("mark", ["#pragma unroll", "#pragma unroll 4", "#pragma unroll 1", ""])
 @pytest.mark.parametrize("compiled", [_opencl, _cuda])
 def test_how_far_loops_are_unrolled_is_not_the_sources_to_say(compiled, mark: str) -> None:

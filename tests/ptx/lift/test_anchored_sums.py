@@ -49,6 +49,7 @@ END:
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 1, 8])
 @pytest.mark.parametrize("m", [1, 5, 64])
 def test_words_are_found_and_no_lane_gathers(m: int, width: int | None):

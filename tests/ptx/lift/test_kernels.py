@@ -675,6 +675,7 @@ _CALL_BY_ADDRESS = """
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("options", [{}, {"width": 1}, {"debug": True}], ids=str)
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_calls_by_addresses_that_differ_among_threads(options: dict[str, Any], in_memory: bool) -> None:
@@ -735,6 +736,7 @@ def test_what_malloc_did_not_give_is_not_freed() -> None:
         _ran(text, np.arange(64, dtype=np.uint32), 64, debug=True)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("options", [{}, {"width": 1}, {"width": 8}], ids=str)
 @pytest.mark.parametrize("volatile", [True, False])
 def test_threads_of_a_warp_that_rely_on_lock_step(options: dict[str, Any], volatile: bool) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from weft.analysis.integers.bounds import to_signed, trailing_zeros
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import LinearAddress, decompose
 from weft.analysis.shapes.shape import ACTIVE
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.builder import const_int
@@ -130,17 +130,25 @@ class LaneExpressions:
         self._places = [[lanes.coordinate(t, d) for d in dimensions] for t in range(lanes.width)]
         self._narrow: dict[int, LaneExpressions] = {}
         self._known: dict[tuple[Value, tuple[int, ...]], Expression | None] = {}
+        # The dimensions along which a value varies; None where nothing reaches it.
+        self._varying: dict[Value, list[int] | None] = {}
+        self._addresses: dict[Instruction, LinearAddress] = {}
         self._symbols: dict[tuple[Value | WrappedSum, int], Symbol] = {}
 
     def at(self, value: Value, lane: int, depth: int = DEPTH) -> Expression | None:
         """The expression of a value in a lane; None where it is none."""
         if isinstance(value, ConstInt):
             return Expression(value.signed)
-        shape = self._w.divergence.shape(value)
-        if shape.is_bottom:
+        if value in self._varying:
+            varying = self._varying[value]
+        else:
+            shape = self._w.divergence.shape(value)
+            varying = None if shape.is_bottom else [d for d, s in enumerate(shape.strides) if s != 0]
+            self._varying[value] = varying
+        if varying is None:
             return None
-        where = tuple([c if s != 0 else 0 for c, s in zip(self._places[lane], shape.strides, strict=True)])
-        key = (value, where)
+        place = self._places[lane]
+        key = (value, tuple([place[d] for d in varying]))
         if key not in self._known:
             self._known[key] = self._find(value, lane, depth)
         return self._known[key]
@@ -270,7 +278,10 @@ class LaneExpressions:
         return self._is_exact(value) and known is not None and known.lo >= 0
 
     def _address(self, value: Instruction, lane: int, depth: int) -> Expression | None:
-        address = decompose(value.operands, value.source_type, self._w.module.layout)
+        address = self._addresses.get(value)
+        if address is None:
+            address = decompose(value.operands, value.source_type, self._w.module.layout)
+            self._addresses[value] = address
         found = self.at(address.base, lane, depth - 1)
         if found is None:
             return None

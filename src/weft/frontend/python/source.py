@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -94,7 +95,7 @@ def _parse(code: CodeType, lines: list[str]) -> tuple[FunctionNode, int]:
 def _definition(code: CodeType, lines: list[str]) -> tuple[FunctionNode, int]:
     first = code.co_firstlineno
     if code.co_name == "<lambda>":
-        return _find(ast.parse("".join(lines)), code, 0), 0
+        return _find_lambda("".join(lines), code), 0
     block = lines[first - 1 : _last_line(code)]
     prefix = "if 1:\n" if block[0][:1].isspace() else ""
     offset = first - 1 - (1 if prefix else 0)
@@ -112,11 +113,20 @@ def _last_line(code: CodeType) -> int:
     return max([last, *nested])
 
 
+def _find_lambda(text: str, code: CodeType) -> ast.Lambda:
+    found = [node for node in _lambdas_in(text) if _is_body_of(node, code)]
+    if len(found) != 1:
+        raise _not_found(code)
+    return found[0]
+
+
+@lru_cache(maxsize=8)
+def _lambdas_in(text: str) -> tuple[ast.Lambda, ...]:
+    """All lambdas of a text; a file may have many, each of which needs the whole text."""
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda))
+
+
 def _find(tree: ast.Module, code: CodeType, offset: int) -> FunctionNode:
-    if code.co_name == "<lambda>":
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_body_of(n, code)]
-        if len(found) == 1:
-            return found[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -125,7 +135,11 @@ def _find(tree: ast.Module, code: CodeType, offset: int) -> FunctionNode:
         if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
             span = SourceSpan.of_node(node, code.co_filename, offset)
             raise UnsupportedError("an async function cannot be compiled", span, "write a plain def")
-    raise SourceError(
+    raise _not_found(code)
+
+
+def _not_found(code: CodeType) -> SourceError:
+    return SourceError(
         f"the definition of {code.co_name}() was not found where it was compiled from",
         SourceSpan(code.co_filename, code.co_firstlineno),
         "the file may have changed since it was imported",

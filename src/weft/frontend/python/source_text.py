@@ -67,11 +67,12 @@ def source_lines(code: CodeType, names: dict[str, Any]) -> list[str]:
     SourceError
         There is no such text, or only a later one.
     """
-    found = False
+    found, hooked = False, _is_hooked(code, names)
     is_filed = bool(linecache.getlines(code.co_filename, names))
     for lines in _texts(code, names):
         found = found or (is_filed and len(lines) >= code.co_firstlineno)
-        if _holds(lines, code) or (found and _is_hooked(code, names)):
+        # A file on trust is not compiled for each function that Python makes another code object of.
+        if (found and hooked) or _holds(lines, code):
             return lines
     if not found:
         raise SourceError(
