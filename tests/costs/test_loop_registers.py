@@ -55,10 +55,12 @@ def test_what_is_loaded_again_unchanged_is_held_in_registers() -> None:
     for store, held in (("", 2), (STORE, 1)):
         model = WidthModel(analysed(store=store), AVX2)
         (loop,) = model._loops.loops
-        assert model._spills(loop, 8) == 0
+        registers = model._registers
+        divergent, left_behind = model._is_divergent(loop), model._bits_left_behind(loop)
+        assert registers.spills(loop, 8, divergent, left_behind) == 0
         # So many registers a value at 128 lanes, of 16; some are for other things.
         lacking = 16 * held + model._constants.spare_registers - 16
-        assert model._spills(loop, 128) == model._constants.spill * lacking
+        assert registers.spills(loop, 128, divergent, left_behind) == model._constants.spill * lacking
 
 
 @pytest.mark.parametrize("width", [8, 32])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.analysis.loops.along_rows import changes_in
 from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.loops.own_walks import may_be_neighbours, may_move_apart, walks_apart
@@ -15,6 +14,7 @@ from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.far_steps import PAGE, far_step, step_of
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
+from weft.costs.lane_registers import LaneRegisters
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses
 from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
@@ -22,7 +22,6 @@ from weft.costs.votes import regions_by_size, won_by_skips
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
-from weft.ir.effects import may_write
 from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
@@ -66,7 +65,6 @@ class WidthModel:
         self._probability = divergence.facts.probability
         self._view, self._loops = self._probability.view, self._probability.loops
         self._layout = divergence.function.layout
-        self._live = divergence.facts.liveness
         self._in_vectors = {i for i in divergence.function.instructions() if self._is_done_by_each(i)}
         self._asked = {i for i in divergence.function.instructions() if may_be_neighbours(i, divergence)}
         self._jumping = {i for i in divergence.function.instructions() if self._jumps(i)}
@@ -83,7 +81,7 @@ class WidthModel:
         self._regions = regions_by_size(divergence)
         self._rows = reread_rows(divergence)
         self._copied = _with_addresses(load for row in self._rows.rows for load in row.reads)
-        self._most_bits_outside = self._count_bits_outside()
+        self._registers = LaneRegisters(divergence, isa, self._in_vectors)
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
         self._rounds = loops_of_known_rounds(self._view, self._loops)
@@ -142,9 +140,11 @@ class WidthModel:
             if not self._is_left_apart(loop):
                 total[loop] = total.get(loop, 0.0) - cycles
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
-        cycles = total.get(None, 0.0) + self._lacking(self._most_bits_outside, width)
+        cycles = total.get(None, 0.0) + self._registers.lacking_outside(width)
         for loop in self._loops.loops:
-            busy = total.get(loop, 0.0) + self._masking(loop, width) + self._spills(loop, width, copied)
+            divergent, left_behind = self._is_divergent(loop), self._bits_left_behind(loop)
+            spills = self._registers.spills(loop, width, divergent, left_behind, copied)
+            busy = total.get(loop, 0.0) + self._masking(loop, width) + spills
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
             counting = 0.0 if self._is_written_out(loop, width) else shared.get(loop, 0.0)
             cycles += rounds * (max(busy, recurrences[loop]) + counting)
@@ -357,69 +357,6 @@ class WidthModel:
             if any(user.block not in inside for user in i.instruction_users()) and not self._is_vector(i)
         }
         return sum(8 * self._layout.size(i.type) for i in kept)
-
-    def _spills(self, loop: Loop, width: int, copied: Container[Value] = ()) -> float:
-        """Cycles for values that live through the loop, or are carried, and have no register.
-
-        Of `copied` are what rows that are copied were read by.
-        """
-        header = self._view.blocks[loop.header]
-        live: set[Value] = {*self._live.live_in[header], *header.phis(), *self._loaded_before(loop)}
-        vectors = [v for v in live if isinstance(v, Instruction) and self._is_vector(v) and v not in copied]
-        bits = self._bits_of(vectors)
-        if not self._isa.mask_registers:
-            # The mask of the threads which are in the loop is a vector as well.
-            bits += 32 * self._is_divergent(loop)
-        bits += self._bits_left_behind(loop)
-        return self._lacking(bits, width)
-
-    def _loaded_before(self, loop: Loop) -> list[Instruction]:
-        """Loads that give the same in all iterations, as nothing is written in the loop: LLVM makes them before it."""
-        inside = {self._view.blocks[n] for n in loop.blocks}
-        instructions = [i for block in inside for i in block.instructions]
-        if any(may_write(i) for i in instructions):
-            return []
-        return [i for i in instructions if i.op == "load" and not changes_in(i.pointer, inside)]
-
-    def _bits_of(self, vectors: Iterable[Instruction]) -> int:
-        """Bits of each thread in registers that hold these values."""
-        mask = 0 if self._isa.mask_registers else 32
-        return sum(mask if v.type == I1 else 8 * self._layout.size(v.type) for v in vectors)
-
-    def _lacking(self, bits: int, width: int) -> float:
-        """Cycles for registers that there are not, where each thread has so many bits in them."""
-        used = bits * width / self._isa.vector_bits
-        lacking = used + self._constants.spare_registers - self._isa.vector_registers
-        return self._constants.spill * max(0.0, lacking)
-
-    def _count_bits_outside(self) -> int:
-        """The most bits of each thread that are in registers at some place outside of loops.
-
-        Of boxes none are counted: their lanes share what they load, and nobody has measured how long that is kept.
-        """
-        most = 0
-        if len(self._divergence.engine.threads.domain.extents) > 1:
-            return most
-        for number, block in enumerate(self._view.blocks):
-            if self._loops.innermost[number] is not None:
-                continue
-            live = {
-                v for v in self._live.live_out[block] if isinstance(v, Instruction) and self._is_vector(v)
-            }
-            bits = self._bits_of(live)
-            most = max(most, bits)
-            for instruction in reversed(block.instructions):
-                if instruction in live:
-                    live.remove(instruction)
-                    bits -= self._bits_of((instruction,))
-                if instruction.is_phi:
-                    continue
-                for value in instruction.used_values():
-                    if isinstance(value, Instruction) and value not in live and self._is_vector(value):
-                        live.add(value)
-                        bits += self._bits_of((value,))
-                most = max(most, bits)
-        return most
 
     def _recurrences(self, latency: float) -> dict[Loop, float]:
         """The latency of what each loop carries, where what is looked up is there after some cycles."""

@@ -93,8 +93,8 @@ def reading_of(members: list[Instruction], loose: frozenset[Instruction]) -> str
         sources = value.operands if value.is_phi else [value]
         for source in sources:
             if isinstance(source, Instruction) and source.op in ("add", "sub", "mul", "shl"):
-                bits = source.type.bits  # type: ignore[attr-defined]
-                if bits < 64 and ("nsw" not in source.flags or source in loose):
+                is_short = isinstance(source.type, IntType) and source.type.bits < 64
+                if is_short and ("nsw" not in source.flags or source in loose):
                     return "u"
             if isinstance(source, Instruction) and source.op in ("lshr", "udiv", "urem"):
                 return "u"
