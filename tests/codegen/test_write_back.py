@@ -1,4 +1,4 @@
-"""Conditional stores of lanes that have read the place: whole vectors are stored where masked stores are slow."""
+"""Conditional stores of lanes that have accessed the place: whole vectors are stored where masked stores are slow."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from codegen.kernels import agree, kernel_text, widened
 from codegen.machine_code import ISAS, WIDTHS
 from codegen.test_forms import lines
 from weft import cuda, prange
-from weft.analysis.memory.write_back import loads_before_stores
+from weft.analysis.memory.write_back import accesses_before_stores
 from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2, AVX512, SSE2
@@ -88,11 +88,29 @@ def test_only_what_its_launcher_vouches_for():
 
     def found(attribute: str):
         module = read_module(kernel_text(SMALLEST).replace('"weft.kernel"', attribute))
-        return loads_before_stores(cfg_of(module.functions["kernel"]))
+        return accesses_before_stores(cfg_of(module.functions["kernel"]))
 
     assert found('"weft.kernel"') == {}
     ((store, loads),) = found('"weft.writable"').items()
     assert [load.pointer for load in loads] == [store.pointer]
+
+
+WRITTEN = "  %p = getelementptr i32, ptr %out, i64 %tid\n  store i32 7, ptr %p\n"
+
+
+def test_place_that_all_lanes_have_written_can_be_written():
+    """Whoever launches the function."""
+    text = kernel_text(WRITTEN + update(than="25")).replace('"weft.writable"', "")
+    assert not lines(widened(text, 8, AVX2), "masked.store")
+    fence = kernel_text(WRITTEN + update("fence seq_cst", than="25"))
+    assert lines(widened(fence, 8, AVX2), "masked.store")
+
+
+@pytest.mark.parametrize("stored", ["store i32 7, ptr %p", "store i16 7, ptr %p", "store i32 7, ptr %in"])
+def test_what_was_written_before_agrees(stored):
+    """A store of other bytes says nothing of these; it may be of what decides, too."""
+    for width, isa in zip((4, 8, 16), itertools.cycle((AVX2, SSE2)), strict=False):
+        agree(kernel_text(WRITTEN.replace("store i32 7, ptr %p", stored) + update(than="25")), width, isa)
 
 
 @pytest.mark.spread

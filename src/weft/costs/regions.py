@@ -310,9 +310,9 @@ class RegionCosts(Struct):
         return self.constants.slow_masked_store * max(1, bits // self.isa.vector_bits)
 
     def _is_written_back(self, store: Instruction) -> bool:
-        """Whether passive threads will store what is there, as all of a group have read it."""
-        loads = self.divergence.facts.loads_before_stores.get(store, ())
-        return any(load.block and not self.divergence.has_varying_predicate(load.block) for load in loads)
+        """Whether passive threads will store what is there, as all of a group have accessed it."""
+        accesses = self.divergence.facts.accesses_before_stores.get(store, ())
+        return any(a.block and not self.divergence.has_varying_predicate(a.block) for a in accesses)
 
     def _touches_stack(self, instruction: Instruction) -> bool:
         return instruction.op in ("load", "store") and bool(

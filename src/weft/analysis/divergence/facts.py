@@ -11,7 +11,7 @@ from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.liveness import Liveness, liveness
 from weft.analysis.memory.stack_objects import StackObjects
-from weft.analysis.memory.write_back import loads_before_stores
+from weft.analysis.memory.write_back import accesses_before_stores
 from weft.graph.dominators import post_dominator_tree
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Function, Instruction
@@ -79,9 +79,9 @@ class FunctionFacts:
         return {user for users in self.uses_behind_loops.values() for user in users}
 
     @cached_property
-    def loads_before_stores(self) -> dict[Instruction, list[Instruction]]:
-        """Loads of the places of stores that may be written back."""
-        return loads_before_stores(self.view)
+    def accesses_before_stores(self) -> dict[Instruction, list[Instruction]]:
+        """Accesses to the places of stores that may be written back."""
+        return accesses_before_stores(self.view)
 
     @cached_property
     def predicated(self) -> list[BasicBlock]:

@@ -76,8 +76,8 @@ class Widening:
         For loads that have been looked at what loads beside them need of memory.
     rows
         For loads that have been looked at what loads beside them read of rows at several shifts.
-    read_by_all
-        Loads that all lanes make wherever they are made.
+    accessed_by_all
+        Loads and stores that all lanes make wherever they are made.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Widening:
         self.pieces = LoadedPieces()
         self.extents: dict[Instruction, Extents] = {}
         self.rows: dict[Instruction, dict[Strip, Row]] = {}
-        self.read_by_all: set[Instruction] = set()
+        self.accessed_by_all: set[Instruction] = set()
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None
@@ -173,8 +173,10 @@ class Widening:
         return self._expressions[everywhere]
 
     def may_write_back(self, store: Instruction) -> bool:
-        """Whether lanes that do not store may store what they find, as all have read it."""
-        return not self.read_by_all.isdisjoint(self.divergence.facts.loads_before_stores.get(store, ()))
+        """Whether lanes that do not store may store what they find, as all have accessed it."""
+        return not self.accessed_by_all.isdisjoint(
+            self.divergence.facts.accesses_before_stores.get(store, ())
+        )
 
     def set_scalar(self, value: Value, scalar: Value) -> None:
         self.scalars[value] = scalar

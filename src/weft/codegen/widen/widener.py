@@ -194,8 +194,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
     if instruction.is_terminator:
         _TERMINATORS[op](w, instruction)
     elif instruction.is_plain_access:
-        if op == "load" and w.mask is None and not instruction.total:
-            w.read_by_all.add(instruction)
+        if w.mask is None and not instruction.total:
+            w.accessed_by_all.add(instruction)
         (widen_load if op == "load" else widen_store)(w, instruction)
     elif is_lane_update(instruction):
         widen_lane_update(w, instruction)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from weft.analysis.loops.along_rows import changes_in, is_along
 from weft.analysis.loops.counted_loops import counted_loop
 from weft.analysis.memory.linear_locations import linear_location
-from weft.analysis.memory.write_back import loads_before_stores
+from weft.analysis.memory.write_back import accesses_before_stores
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -37,7 +37,7 @@ def write_back(function: Function, isa: Isa) -> int:
     loops = [loop for loop in loop_forest(view.cfg).loops if not loop.children]
     if not loops:
         return 0
-    read = loads_before_stores(view)
+    accessed = accesses_before_stores(view)
     changed = 0
     for loop in loops:
         store = _conditional_store(view, loop)
@@ -46,7 +46,7 @@ def write_back(function: Function, isa: Isa) -> int:
         block = store.block
         assert block is not None
         (before,) = block.predecessors
-        olds = [load for load in read.get(store, ()) if _still_holds(load, before)]
+        olds = [a for a in accessed.get(store, ()) if a.op == "load" and _still_holds(a, before)]
         if olds and olds[0].type is store.operands[0].type and not _waits(store, view, loop):
             _store_always(store, olds[0], before)
             changed += 1
