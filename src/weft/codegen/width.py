@@ -140,7 +140,10 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         least, most = constants.far_open
     if stores_own_rows(divergence):
         least, most = min(least, constants.rows_open[0]), max(most, constants.rows_open[1])
-    if max(parts) < least or min(parts) > most:
+    if max(parts) < least and may_be_alone(divergence, in_loop=in_loop):
+        # `choose_width` has them run alone. It has lanes for others, which are not left alone with them.
+        return None
+    if min(parts) > most:
         return None
     return OpenChoice(parts[0] <= constants.alone_worthwhile)
 
