@@ -596,6 +596,30 @@ def test_addresses_that_no_data_decide_keep_their_lanes(isa: Isa) -> None:
     assert choose_width(analyze_divergence(kernel, domain=domain, initial=initial, width=16), isa).width > 1
 
 
+def test_bytes_of_structures_are_looked_up_in_registers_though_half_as_many_lanes_gain_nothing(
+    monkeypatch,
+) -> None:
+    """8 and 16 lanes gather; in 32 the table is in registers."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+
+    @cuda.jit
+    def mapped(pixels, tables, out):
+        i = cuda.grid(1)
+        if i < out.shape[0]:
+            out[i, 0] = tables[0, pixels[i, 0]]
+            out[i, 1] = tables[1, pixels[i, 1]]
+            out[i, 2] = tables[2, pixels[i, 2]]
+
+    random = np.random.default_rng(5)
+    pixels, tables = random.integers(0, 256, (77, 3), "u1"), random.integers(0, 256, (3, 256), "u1")
+    out = np.zeros_like(pixels)
+    mapped[2, 64](pixels, tables, out)
+    assert np.array_equal(out, np.stack([tables[c, pixels[:, c]] for c in range(3)], 1))
+    said = [r.message for r in mapped.remarks]
+    assert any("runs 32 threads at a time" in m for m in said)
+    assert any("looks bytes up in a table" in m for m in said)
+
+
 SEARCHES = """
 define void @k(ptr %in, ptr %out, i64 %n, i64 %tid.x) "weft.kernel" {
 entry:
