@@ -99,6 +99,15 @@ def test_mask_is_spread_over_the_structures_and_cut_by_the_gaps() -> None:
     assert len(lines(text, "masked.load.v16i32")) == 3 and not lines(text, "<48 x i1>")
 
 
+def test_a_byte_of_sixteen_under_a_mask_is_gathered_where_bytes_have_no_masks() -> None:
+    """Each of the sixteen registers around it would be asked for; rows written out have such loads by the dozen."""
+    body = loads(16, (0,), "i8") + "  %w = zext i8 %v0 to i32\n"
+    assert "gather" in widened(kernel_text(guarded(body + stored("%w"))), 32, AVX2)
+    assert "gather" not in widened(kernel_text(body + stored("%w")), 32, AVX2)
+    pixel = loads(3, (0, 1, 2), "i8") + mixed(3, "i8") + stored("%m", "i8")
+    assert "gather" not in widened(kernel_text(guarded(pixel)), 32, AVX2)
+
+
 def test_members_of_several_sizes_are_made_of_a_common_unit() -> None:
     body = (
         "  %s = getelementptr { i64, i32, i32 }, ptr %in, i64 %tid\n  %a = load i64, ptr %s\n"

@@ -64,6 +64,14 @@ def test_indices_from_memory_are_gathered_right_away() -> None:
     assert lines(text, "masked.gather") and not lines(text, "icmp eq i8")
 
 
+@pytest.mark.parametrize(("places", "asked"), [(8, True), (4, False)])
+def test_fewer_places_than_lanes_are_gathered_right_away(places: int, asked: bool) -> None:
+    """Those of ``pattern[(i + u) & 3]`` in 8 lanes; 8 of them may be neighbours."""
+    moved = f"  %moved = add i32 %t32, %u\n  %index = and i32 %moved, {places - 1}\n"
+    text = widened(kernel(moved, mask=False))
+    assert lines(text, "masked.gather") and bool(lines(text, "icmp eq i8")) == asked
+
+
 def test_rows_a_number_apart_that_is_not_known_are_gathered_right_away() -> None:
     text = widened(kernel("  %index = mul i32 %t32, %u\n", mask=False))
     assert lines(text, "masked.gather") and not lines(text, "icmp eq i8")

@@ -596,6 +596,66 @@ def test_addresses_that_no_data_decide_keep_their_lanes(isa: Isa) -> None:
     assert choose_width(analyze_divergence(kernel, domain=domain, initial=initial, width=16), isa).width > 1
 
 
+def test_bytes_of_structures_are_looked_up_in_registers_though_half_as_many_lanes_gain_nothing(
+    monkeypatch,
+) -> None:
+    """8 and 16 lanes gather; in 32 the table is in registers."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+
+    @cuda.jit
+    def mapped(pixels, tables, out):
+        i = cuda.grid(1)
+        if i < out.shape[0]:
+            out[i, 0] = tables[0, pixels[i, 0]]
+            out[i, 1] = tables[1, pixels[i, 1]]
+            out[i, 2] = tables[2, pixels[i, 2]]
+
+    random = np.random.default_rng(5)
+    pixels, tables = random.integers(0, 256, (77, 3), "u1"), random.integers(0, 256, (3, 256), "u1")
+    out = np.zeros_like(pixels)
+    mapped[2, 64](pixels, tables, out)
+    assert np.array_equal(out, np.stack([tables[c, pixels[:, c]] for c in range(3)], 1))
+    said = [r.message for r in mapped.remarks]
+    assert any("runs 32 threads at a time" in m for m in said)
+    assert any("looks bytes up in a table" in m for m in said)
+
+
+SEARCHES = """
+define void @k(ptr %in, ptr %out, i64 %n, i64 %tid.x) "weft.kernel" {
+entry:
+  %at = getelementptr i64, ptr %in, i64 %tid.x
+  %v = load i64, ptr %at
+  br label %head
+head:
+  %d = phi i64 [ 2, %entry ], [ %next, %latch ]
+  %square = mul i64 %d, %d
+  %small = icmp sle i64 %square, %v
+  br i1 %small, label %latch, label %done
+latch:
+  %rest = urem i64 %v, %d
+  %none = icmp eq i64 %rest, 0
+  %next = add i64 %d, 1
+  br i1 %none, label %done, label %head
+done:
+  %found = phi i64 [ 1, %head ], [ 0, %latch ]
+  %to = getelementptr i64, ptr %out, i64 %tid.x
+  store i64 %found, ptr %to
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_a_search_that_looks_nothing_up_has_code_for_both(isa: Isa) -> None:
+    """However dear lanes are by the model: `choose_width` has them."""
+    kernel = read_module(SEARCHES).functions["k"]
+    domain = domain_named("product", (16,))
+    initial = {kernel.args[3]: domain.strided(1, 64, 16)}
+    divergence = analyze_divergence(kernel, domain=domain, initial=initial, width=16)
+    assert not may_be_alone(divergence) and choose_width(divergence, isa).width > 1
+    assert open_choice(divergence, isa) is not None
+
+
 def test_a_kernel_that_runs_thread_after_thread_says_so_and_is_right(monkeypatch) -> None:
     monkeypatch.setattr(width_module, "cycles_alone", lambda divergence, isa, latency=None: 0.0)
 

@@ -120,3 +120,38 @@ def test_votes_are_worth_more_to_wider_lane_groups(isa: Isa) -> None:
     model, base = WidthModel(divergence, isa), isa.lanes(32)
     one, four = model.cycles_of_thread(base), model.cycles_of_thread(4 * base)
     assert four < 0.99 * one
+
+
+PAIRS = """
+define void @k(ptr %p, i64 %tid.x, i64 %n) "weft.kernel" {
+entry:
+  %at = getelementptr i32, ptr %p, i64 %tid.x
+  br label %head
+head:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %latch ]
+  %c = icmp PREDICATE i64 %j, %tid.x
+  br i1 %c, label %other, label %latch
+other:
+  %v = load i32, ptr %at
+  %w = mul i32 %v, %v
+  store i32 %w, ptr %at
+  br label %latch
+latch:
+  %j.next = add nuw nsw i64 %j, 1
+  %more = icmp slt i64 %j.next, %n
+  br i1 %more, label %head, label %done
+done:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("isa", [SSE4, AVX2, AVX512], ids=lambda isa: isa.name)
+def test_all_pairs_but_with_itself_are_hardly_ever_skipped(isa: Isa) -> None:
+    """A lane group meets its own threads in few rounds of ``if j != i``, but ``j < i`` for half of them."""
+    chances = {}
+    for predicate in ("ne", "slt"):
+        divergence, blocks = analysed(PAIRS.replace("PREDICATE", predicate))
+        chances[predicate] = RegionCosts.of(divergence, 16, isa).chances(blocks["head"], blocks["other"])
+    assert chances["ne"].none < 0.1 and chances["ne"].all > 0.8
+    assert chances["slt"].none > 0.3

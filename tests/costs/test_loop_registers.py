@@ -72,3 +72,49 @@ def test_fast_inverse_roots_are_estimated(width: int) -> None:
         return sum(costs.cycles(i) for i in block.instructions if i.name in ("root", "inverse"))
 
     assert 5 * cycles("fast") < cycles("")
+
+
+ESCAPES = """
+define void @k(ptr %out, i64 %tid.x, double %c) "weft.kernel" {
+A:
+  %start = sitofp i64 %tid.x to double
+  br label %H
+H:
+  %z = phi double [ %start, %A ], [ %next, %B ]
+  %n = phi i32 [ 0, %A ], [ %more, %B ]
+  %a = fmul double %z, %z
+  %b = fmul double %a, %z
+  %size = fadd double %a, %b
+  %inside = fcmp olt double %size, 4.0
+  br i1 %inside, label %B, label %D
+B:
+  %d = fadd double %a, %c
+  %next = fsub double %d, %b
+  %more = add i32 %n, 1
+  br label %H
+D:
+  %at = getelementptr i32, ptr %out, i64 %tid.x
+  store i32 %n, ptr %at
+  ret void
+}
+"""
+r"""
+    A
+    |
+    H <-.     a and b are needed for the test, and behind it by those that stay
+    | \  |
+    D  B-'
+"""
+
+
+@pytest.mark.parametrize("divergent", [True, False])
+def test_what_is_needed_behind_the_end_of_some_threads_is_held(divergent: bool) -> None:
+    kernel = read_module(ESCAPES).functions["k"]
+    domain = domain_named("product", (8,))
+    initial = {kernel.args[1]: domain.strided(1, 64, 8)}
+    model = WidthModel(analyze_divergence(kernel, domain=domain, initial=initial, width=8), AVX2)
+    (loop,) = model._loops.loops
+    # In 64 lanes z is 16 registers, and so are a and b; the mask is half as many. All lanes share n.
+    held = (32 if divergent else 16) + 8 * divergent
+    spills = model._registers.spills(loop, 64, divergent, 0)
+    assert spills == model._constants.spill * (held + model._constants.spare_registers - 16)

@@ -509,3 +509,30 @@ def test_loops_of_four_that_fill_small_arrays_leave_the_lanes_to_the_loop_around
     states(seen, start, wanted)
     assert np.allclose(out, wanted, rtol=1e-5)
     assert not any("runs 4 iterations at a time" in str(each) for each in compiled.remarks)
+
+
+def turned(a, out):
+    for z in prange(a.shape[0]):
+        for y in range(a.shape[1]):
+            for x in range(a.shape[2]):
+                out[x, z, y] = a[z, y, x]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rows_that_are_stored_along_another_loop_inside_run_in_boxes(level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    made = called(turned, (DRAW.random((3, 21, 18)), np.zeros((18, 3, 21))))
+    assert is_proved(made)
+    assert any("as a box of" in r.message and "by the cost model" in r.message for r in made.remarks)
+
+
+def test_rows_that_are_turned_within_one_array_run_as_promised() -> None:
+    """What is stored in an iteration of the outer loop is read in it, in the order of its loops."""
+
+    def within(a):
+        for z in prange(a.shape[0]):
+            for y in range(a.shape[1]):
+                for x in range(a.shape[2]):
+                    a[z, x, y] = a[z, y, x] + 1
+
+    called(within, (numbers(3, 20, 20),))

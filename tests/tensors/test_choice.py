@@ -224,6 +224,24 @@ def test_masks_for_other_blocks_are_taken_apart_where_they_are_long(lanes: int, 
     assert others(apart, AVX512) == others(together, AVX512)
 
 
+def test_patterns_looked_up_in_registers_run_along_rows() -> None:
+    """Boxes of several rows would gather from a pattern of 8 x 8, which repeats along a row."""
+
+    @weft.jit
+    def dithered(a, pattern, out):
+        for y in prange(a.shape[0]):
+            for x in range(a.shape[1]):
+                out[y, x] = 255 if a[y, x] > pattern[y & 7, x & 7] else 0
+
+    random = np.random.default_rng(3)
+    a, pattern = random.integers(0, 256, (19, 77), "u1"), random.integers(0, 256, (8, 8), "u1")
+    out = np.zeros_like(a)
+    dithered(a, pattern, out)
+    assert np.array_equal(out, np.where(a > np.tile(pattern, (3, 10))[:19, :77], 255, 0))
+    chosen = " ".join(r.message for r in dithered.remarks if "by the cost model" in r.message)
+    assert "as a box" not in chosen
+
+
 def test_loops_that_are_no_nest_are_left_alone() -> None:
     @weft.jit(brush="auto")
     def scaled(a, b):

@@ -140,7 +140,10 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         least, most = constants.far_open
     if stores_own_rows(divergence):
         least, most = min(least, constants.rows_open[0]), max(most, constants.rows_open[1])
-    if max(parts) < least or min(parts) > most:
+    if max(parts) < least and may_be_alone(divergence, in_loop=in_loop):
+        # `choose_width` has them run alone. It has lanes for others, which are not left alone with them.
+        return None
+    if min(parts) > most:
         return None
     return OpenChoice(parts[0] <= constants.alone_worthwhile)
 
@@ -150,6 +153,7 @@ class _Weights:
 
     def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool, *, apart: bool = False) -> None:
         self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart)
+        self._in_loop = in_loop
         self.constants = constants_of(isa)
         self._bits = self.model.dominant_bits()
         self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
@@ -178,14 +182,23 @@ class _Weights:
         widths, bits = self._widths, self._bits
         cost = {w: self.model.cycles_of_thread(w) for w in widths}
         second, further = self.constants.wider_worthwhile
-        best = self._least
+        best, beyond = self._least, False
         for width in widths[1:]:
             worthwhile = second if best == self._least else further
             if width > self.constants.registers * self._least and not self.model.looks_up:
                 # So many registers pay where threads wait for what they look up.
                 worthwhile = min(worthwhile, BETTER)
+            if beyond:
+                # One that is wider than what was no gain has to be clearly better, as where bytes fill a register at
+                # last, and are looked up in it.
+                worthwhile = min(worthwhile, BETTER)
             if cost[width] > worthwhile * cost[best]:
-                break
+                if self._in_loop:
+                    # Members of structures may be stored one by one there, with lookups between that see them: three
+                    # bytes looked up and stored in 32 lanes take 1.3 times as long as in 8, 0.5 times in kernels.
+                    break
+                beyond = True
+                continue
             best = width
         registers = best // self._least
         many = f"{registers} registers" if registers > 1 else "a register"

@@ -195,7 +195,7 @@ def is_only_inverted(root: Instruction) -> bool:
     return bool(users) and all(is_inverse_root(user) and user.operands[1] is root for user in users)
 
 
-def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -> float:
+def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool, unit_bits: int = 32) -> float:
     """Return the cycles of wide accesses with shuffles, for accesses that stand side by side in a stride.
 
     Parameters
@@ -210,6 +210,9 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
         The machine, which has masked accesses if these are `masked`.
     masked
         Whether the wide accesses are masked, be it for passive lanes or for gaps.
+    unit_bits
+        Bits of what registers are made of. Where there is no instruction for such under a mask, each register is asked
+        for: whether it is in one page, and any lane active (`weft.target.masked_loops`).
     """
     access = (_LOADS if op == "load" else _STORES)["contiguous"].cycles
     if masked:
@@ -217,6 +220,8 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool) -
         constants = constants_of(isa)
         spreads = op == "load" or isa.mask_registers > 0
         access += constants.spread_mask if spreads else constants.slow_masked_store
+        if not isa.masks_memory(unit_bits):
+            access += 2 * constants.test
     # A value is put together from, or spread over, all registers of the stride, two at a time.
     return units * access + members * (units - 1)
 

@@ -144,7 +144,8 @@ class RegionCosts(Struct):
                 if (e := end_decision(self.divergence, part)) is not None
             ]
             made = sum(self._registers(e.strided.type) for e in ends)
-            if any(self._moves(source, e.bound) for e in ends):
+            # One number is met by few lane groups, whether it moves or not.
+            if any(not e.is_equality and self._moves(source, e.bound) for e in ends):
                 return Chances(c.behind_moving, c.before_moving, made)
             if not self.isa.mask_registers:
                 return Chances(c.outside, c.inside, made)

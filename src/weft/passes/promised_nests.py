@@ -155,6 +155,7 @@ def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[
             or _adds_up(loop, view, layout)
             or _is_beyond_rows(loop, view, layout)
             or _has_windows(loop, view, layout)
+            or _turns_rows(loop, view, layout)
         ):
             ranges = ranges or ranges_of(function, view)
             if not all(is_short(each, view, ranges) for each in inside):
@@ -255,6 +256,35 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
         if all(is_along(i, inside, layout) for i in stores):
             return True
     return False
+
+
+def _turns_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
+    """Whether rows are read along an innermost loop and stored along another one inside, or the reverse: transposed.
+
+    LLVM's vectors along one of them take the other's elements one by one, from as many lines of the cache.
+    """
+    for loop in _loops_of(outer)[1:]:
+        around = loop.parent
+        if loop.children or around is None or around is outer or is_short(loop, view, None):
+            continue
+        blocks = [view.blocks[n] for n in loop.blocks]
+        accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
+        if any(_is_on_stack(i, layout) for i in accesses):
+            continue
+        across = [i for i in accesses if not is_along(i, set(blocks), layout)]
+        counters = {view.blocks[around.header]}
+        if 0 < len(across) < len(accesses) and all(_steps_by_one(i, counters, layout) for i in across):
+            return True
+    return False
+
+
+def _steps_by_one(access: Instruction, headers: set[BasicBlock], layout: DataLayout) -> bool:
+    """Whether neighbouring elements are accessed in iterations of a loop with a counter in one of these headers."""
+    size, place = layout.size(access.accessed_type), linear_location(access.pointer, layout)
+    return any(
+        scale == size and isinstance(index, Instruction) and index.is_phi and index.block in headers
+        for index, scale in place.terms.items()
+    )
 
 
 def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:

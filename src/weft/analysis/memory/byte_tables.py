@@ -38,6 +38,19 @@ class ByteTable(Struct, frozen=True):
     blocks: int
 
 
+_LOOKUP = "weft.lookup"
+
+
+def lookup_name(lanes: int, blocks: int) -> str:
+    """The name of the function that looks the numbers of so many lanes up in a table of so many blocks."""
+    return f"{_LOOKUP}.v{lanes}.{blocks}"
+
+
+def blocks_of_lookup(name: str) -> int | None:
+    """Of a function of such a name, of how many blocks its table is."""
+    return int(name.rpartition(".")[2]) if name.startswith(f"{_LOOKUP}.v") else None
+
+
 def byte_table(load: Instruction, divergence: Divergence) -> ByteTable | None:
     """The table that a load looks each lane's number up in; None if it does not."""
     ranges = divergence.engine.ranges

@@ -265,7 +265,8 @@ def is_worth_it(w: Widening, group: AccessGroup, block: BasicBlock) -> bool:
     elif (masked or gaps) and not isa.masked_memory:
         return False
     else:
-        wide = interleave_cost(group.op, len(group.members), group.units, isa, masked or gaps)
+        bits, members = 8 * group.unit, len(group.members)
+        wide = interleave_cost(group.op, members, group.units, isa, masked or gaps, bits)
     form = "strided" if not masked else "addresses" if group.op == "store" else "gather"
     apart = sum(memory_cost(group.op, form, 8 * m.size, lanes, isa).cycles for m in group.members)
     return wide < apart

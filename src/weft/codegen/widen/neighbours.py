@@ -5,7 +5,8 @@
 access; to compare the lanes' numbers with those of neighbours costs a few instructions. So where the index is computed
 from thread numbers and uniform values alone, both versions are there and a branch takes one of them. An index that
 comes from memory is nobody's neighbour and is gathered right away, and so are rows of a matrix, which are one number
-apart that is not known but hardly one element (``points[i, d]``).
+apart that is not known but hardly one element (``points[i, d]``). Nor is it asked where ranges say that the lanes of a
+row have fewer places than there are lanes: ``pattern[i & 7]`` in 16.
 
 In lane spaces of several dimensions that is asked of each row along the first one, and each row is an access.
 
@@ -57,6 +58,8 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     along = row_of(w)[0]
     if all(w.divergence.shape(index).strides[along] == SYMBOLIC for index in varying):
         return None
+    if _stays_too_near(w, access, varying, size):
+        return None
     numbers = lane_numbers(w, access)
     if numbers is None or size % numbers.unit:
         return _by_offsets(w, access, size)
@@ -72,6 +75,20 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
             hold = builder.binary("and", hold, builder.icmp("sle", number, last))
         addresses.append(builder.gep(int_type(8 * numbers.unit), numbers.base, (number,)))
     return Neighbours(hold, addresses)
+
+
+def _stays_too_near(w: Widening, access: Instruction, varying: Sequence[Value], size: int) -> bool:
+    """Whether the lanes of a row have fewer places than there are lanes, as those of ``table[i & 7]``."""
+    along, row = row_of(w)
+    location, ranges, span = w.addresses.location(access.pointer), w.divergence.engine.ranges, 0
+    for index in varying:
+        if w.divergence.shape(index).strides[along] == 0:
+            continue
+        known = ranges.at(index, access.block) if ranges is not None else None
+        if known is None:
+            return False
+        span += abs(location.terms[index]) * (known.hi - known.lo)
+    return span < size * (row - 1)
 
 
 def row_of(w: Widening) -> tuple[int, int]:

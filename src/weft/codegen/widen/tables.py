@@ -8,7 +8,7 @@ beyond the table, which nobody looks at.
 
 from __future__ import annotations
 
-from weft.analysis.memory.byte_tables import BLOCK, ByteTable, byte_table
+from weft.analysis.memory.byte_tables import BLOCK, ByteTable, byte_table, lookup_name
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_addresses import has_one_base
 from weft.costs.instructions import memory_cost, table_cost
@@ -52,7 +52,7 @@ def look_up(w: Widening, load: Instruction, table: ByteTable) -> Instruction:
 def _lookup(w: Widening, blocks: int) -> Function:
     """The function that looks numbers up, as a gather."""
     count = w.lanes.width
-    name = f"weft.lookup.v{count}.{blocks}"
+    name = lookup_name(count, blocks)
     known = w.module.functions.get(name)
     if known is not None:
         return known
