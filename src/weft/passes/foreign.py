@@ -17,7 +17,7 @@ from weft.codegen.lane_passes import LANES, vectorize
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.lanes_around import source_loop
 from weft.codegen.parallel_loops import run_in_place, strip_mine
-from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING
+from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING, narrowing_passes
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
@@ -208,6 +208,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
         masked=unit.masked,
         scalar_result=unit.scalar_result,
     )
+    _runner(unit).run(narrowing_passes(unit.runner.left_out), part)
     vector = vectorize(part, _runner(unit))
     vector.linkage.linkage = ""
     remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
@@ -287,7 +288,7 @@ WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
     "the function for one lane has one for W lanes beside it",
     _vectorize_function,
     Meaning.SCALAR,
-    parts=LANES,
+    parts=(GUESSED_RANGES, NARROWING, *LANES),
     source="Moll, §3.3",
 )
 
