@@ -80,5 +80,6 @@ def test_lanes_that_are_left_pass_the_end_of_a_loop_together() -> None:
 
     assert "1 of its 2 exits is divergent" in exits("auto")
     assert "2 of its 2 exits are divergent" in exits("auto", "head-tests")
-    # A header that has been named stays one.
-    assert "2 of its 2 exits are divergent" in exits("head")
+    # A header that has been named keeps its name, and remarks call it so.
+    assert "1 of its 2 exits is divergent" in exits("head")
+    assert any("the loop at head runs" in r.message for r in vectorize_ir(TURNED, "f", loop="head").remarks)

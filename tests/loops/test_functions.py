@@ -226,3 +226,16 @@ def test_remarks_say_whose_choice_the_lanes_are() -> None:
 
 def test_there_are_many() -> None:
     assert len(NAMES) >= 140
+
+
+def test_numbers_of_functions_are_as_narrow_as_they_may_be(tmp_path):
+    text = """void f(long i, const unsigned char *restrict a, unsigned char *restrict o) {
+        int s = 0;
+        for (int k = -1; k < 2; k++)
+            s += a[i + k];
+        o[i] = s == 3 || (s == 2 && a[i] == 1);
+    }"""
+    (tmp_path / "f.c").write_text(text)
+    with passes_checked(True):
+        made = vectorize_ir(tmp_path / "f.c", "f", width=32, args="Cn")
+    assert any("are computed in 8 or 16 bits" in r.message for r in made.remarks)

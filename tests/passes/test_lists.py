@@ -48,7 +48,8 @@ def test_names_and_promises_are_said_once(passes):
 @pytest.mark.parametrize("passes", LISTS, ids=lambda passes: passes.name)
 def test_each_list_vectorizes_by_the_same_passes(passes):
     runs = [tuple(each.parts) for _, each in passes.walk() if each.parts]
-    assert LANES in runs
+    # Functions have numbers made narrow there, too, before they go into lanes.
+    assert any(run[-len(LANES) :] == LANES for run in runs)
 
 
 def test_the_order_of_lanes_provides_what_each_pass_requires():

@@ -42,7 +42,7 @@ def has_guard(function: Function) -> bool:
 
 def test_the_head_asks_what_the_latch_asked(golden: Callable[[str, str], None]) -> None:
     function = counted("sgt i32 %n, 0")
-    assert [head.name for head in turned(function)] == ["loop.head"]
+    assert [head.name for head in turned(function)] == ["loop"]
     verify(function)
     golden(write_function(function), "head_test.ll")
 
@@ -104,3 +104,22 @@ def test_steps_that_the_loop_computes_are_computed_before_it(golden: Callable[[s
     golden(write_function(function), "shared_rounds.ll")
     run = returned("f", [np.array([0, 1, 2, 5, 1, 3]), np.array([7, 1 << 30, 7, -3, 1 << 29, 1 << 20])], 6)
     assert run(function.module, "FR") == run(read_module(STEPS), "FR")
+
+
+@pytest.mark.parametrize(
+    ("guard", "first", "step", "asked"),
+    [
+        ("sgt i32 %n, 0", "0", 1, "slt"),
+        ("slt i32 %n, 9", "9", -1, "sgt"),
+        # It may go past the bound.
+        ("sgt i32 %n, 0", "0", 2, "ne"),
+        # It comes to the bound by wrapping around.
+        ("slt i32 %n, 9", "9", 1, "ne"),
+    ],
+)
+def test_a_loop_until_a_bound_is_met_asks_for_the_side(guard: str, first: str, step: int, asked: str) -> None:
+    text = COUNTED.replace("{GUARD}", guard).replace("{FIRST}", first).replace("{TEST}", "ne i32 %next, %n")
+    function = read_module(text.replace("add i32 %i, 1", f"add i32 %i, {step}")).functions["f"]
+    (head,) = turned(function)
+    assert [i.predicate for i in head.instructions if i.op == "icmp"] == [asked]
+    assert has_guard(function) == (asked == "ne")

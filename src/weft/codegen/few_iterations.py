@@ -5,7 +5,8 @@ combination of lanes. Where it has few iterations it is cheaper to go through th
 are greater than the nest that they are cut out of waste lanes, or have masks everywhere, and nests that wait for memory
 gain nothing from them; there lanes run along one loop (`keep_for_rows`). Where the innermost loop has a fraction of a
 register's lanes as iterations, as channels of pixels or columns of small matrices, lanes along it are idle, and boxes
-of several such rows are not (`keep_for_short_rows`).
+of several such rows are not (`keep_for_short_rows`). Where the loops that combine values have few iterations each time,
+and the one around them is parallel, too, lanes run along that (`weft.codegen.lanes_around`).
 
 Precondition: a loop-closed function, a parallel loop of it. Postcondition: a copy of the loop runs where iterations are
 few; nobody takes it for a parallel one, or its nest for one that boxes are cut out of. Preserves the program under FR.
@@ -96,6 +97,13 @@ def keep_for_short_rows(levels: Sequence[ParallelLoop], least: int, most: int) -
 def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: str, name: str) -> BasicBlock:
     """Keep a copy of a nest, with a mark, for when a test fails that is made before it; the header of the copy."""
     header = outer.loop.header
+    return keep_copies(header, test, mark, name)[header]
+
+
+def keep_copies(
+    header: BasicBlock, test: Callable[[Builder], Value], mark: str, name: str
+) -> dict[BasicBlock, BasicBlock]:
+    """As `keep_version`, of the loop with this header; the copy of each block."""
     function = header.function
     assert function is not None
     view = cfg_of(function)
@@ -104,4 +112,4 @@ def keep_version(outer: ParallelLoop, test: Callable[[Builder], Value], mark: st
     copies[header].name = f"{header.name}.{name}"
     for latch in loop.latches:
         mark_version(copies[view.blocks[latch]].terminator, mark)
-    return copies[header]
+    return copies

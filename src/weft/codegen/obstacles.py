@@ -1,8 +1,9 @@
 """What keeps a function from being vectorized, and what is cleared away before anyone asks.
 
 `clear_obstacles` is a pass. Precondition: P-LLVM without predicates, shadows and guards. Postcondition: those of
-`weft.transform.drop_unreachable`, node splitting (`weft.transform.loops.reducible`) and scalar replacement
-(`weft.transform.aggregates.replacement`). Preserves the program under FR.
+`weft.transform.drop_unreachable`, node splitting (`weft.transform.loops.reducible`), scalar replacement
+(`weft.transform.aggregates.replacement`) and loops that write blocks (`weft.transform.aggregates.block_loops`).
+Preserves the program under FR.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from weft.codegen.widen.compare_exchange import is_old_value
 from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Function
 from weft.ir.cfg_view import cfg_of
+from weft.transform.aggregates.block_loops import write_in_loops
 from weft.transform.aggregates.replacement import take_apart
 from weft.transform.drop_unreachable import drop_unreachable_edges
 from weft.transform.loops.close_loops import close_loops
@@ -21,6 +23,8 @@ from weft.transform.loops.simplify_loops import simplify_loops
 def clear_obstacles(function: Function) -> bool:
     """Drop edges to ``unreachable``, which count as control flow; give loops one entry; replace vectors and aggregates.
 
+    What is written in blocks to stack objects is written element by element.
+
     Tells whether there were any.
     """
     dropped = drop_unreachable_edges(function) > 0
@@ -28,7 +32,8 @@ def clear_obstacles(function: Function) -> bool:
     if split:
         simplify_loops(function)
         close_loops(function)
-    return take_apart(function) or split or dropped
+    replaced = take_apart(function)
+    return write_in_loops(function) or replaced or split or dropped
 
 
 def why_not_vectorized(function: Function) -> str | None:

@@ -26,6 +26,7 @@ from weft.codegen.lane_passes import LINEAR_LANES, WIDENING
 from weft.codegen.lane_unit import SimdForm
 from weft.codegen.loop_plan import LoopPlan, all_uniform, plan_loop
 from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.whole_cells import write_whole_cells
 from weft.codegen.widen.calls import FindMath, called_seldom
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import (
@@ -152,6 +153,8 @@ def strip_mine(
     rest = clone_function(body, f"{name}.rest") if fewer else None
     partial = clone_function(body, f"{name}.partial")
     guard_by_lane(module, partial)
+    if loop.reductions:
+        write_whole_cells(partial, partial.args[-1 - len(loop.reductions) : -1])
     functions = (body, partial) if rest is None else (body, partial, rest)
     for function in functions:
         own = lanes if function is body else fewer or lanes

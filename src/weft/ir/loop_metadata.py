@@ -31,6 +31,9 @@ CLOSE = "weft.loop.close_rows"
 SHORT_ROWS = "weft.loop.short_rows"
 """It is the outermost of a nest whose innermost loop has few iterations: the version for when it has."""
 
+ALONE = "weft.loop.alone"
+"""Lanes run along it, not along loops in it, which have few iterations: the version for when they have."""
+
 IN_PLACE = "weft.loop.in_place"
 """It is to run in lanes where it stands, on the thread that comes there."""
 

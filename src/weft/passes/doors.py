@@ -180,10 +180,9 @@ LEFT_OUT = (
         ("parameters", "function"),
     ),
     LeftOut(
-        "the function has as many lanes as its callers pass: no width is chosen for which numbers had to become narrow"
-        ", and `function` does what `lanes` and `obstacles` do",
+        "`function` does what `lanes` and `obstacles` do",
         (FOREIGN_FUNCTIONS,),
-        ("guessed ranges", "narrowing", "lanes", "obstacles"),
+        ("lanes", "obstacles"),
     ),
 )
 

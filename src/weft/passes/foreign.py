@@ -15,8 +15,9 @@ from weft.analysis.shapes import domain_named
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import LANES, vectorize
 from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.lanes_around import source_loop
 from weft.codegen.parallel_loops import run_in_place, strip_mine
-from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING
+from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING, narrowing_passes
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
@@ -122,11 +123,6 @@ def _test_at_head(unit: ForeignUnit) -> bool:
     return bool(test_at_head(unit.function))
 
 
-def _finds_loops_by_words(unit: ForeignUnit) -> bool:
-    """Whether no loop has been named, by a block that would not be its header any more."""
-    return not isinstance(unit, ForeignLoopUnit) or unit.which in _WORDS
-
-
 def _mark_parallel_loops(unit: ForeignLoopUnit) -> bool:
     unit.exact_math = not unit.fastmath
     return find_auto_loops(unit, unit.function, reassociate=unit.fastmath) > 0
@@ -170,15 +166,22 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     found = with_short_rows(unit, found, only_promised=unit.which == "auto")
     module, plan = unit.module, found.plan
     name = module.unused_name(f"{found.function.name}.{found.header}")
+    told = promises_of(found.view, found.wanted.loop)
+    is_version = told.alone or told.rows or told.short_rows or told.close_rows
     if (brushed := brush_nest(unit, found, name, only_promised=unit.which == "auto")) is not None:
         run_in_place(module, brushed.mined)
-        return replace(brushed, subject=f"the nest at {found.header}")
+        at, _ = source_loop(found.header) if is_version else (found.header, "")
+        return replace(brushed, subject=f"the nest at {at}")
     if unit.which == "auto":
-        if promises_of(found.view, found.wanted.loop).in_step:
+        if told.in_step:
             return run_in_step(unit, found, name, f"the loop at {found.header}")
         made = run_nest_in_place(unit, found, name)
         for header, each in made.items():
-            each.subject = f"{each.subject.replace('this', 'the')} at {header}"
+            at, where = source_loop(header) if is_version else (header, "")
+            each.subject, each.behind = (
+                f"{each.subject.replace('this', 'the')} at {at}",
+                f"{where}{each.behind}",
+            )
         first, *others = made.values()
         unit.loops += others
         return first
@@ -205,6 +208,7 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
         masked=unit.masked,
         scalar_result=unit.scalar_result,
     )
+    _runner(unit).run(narrowing_passes(unit.runner.left_out), part)
     vector = vectorize(part, _runner(unit))
     vector.linkage.linkage = ""
     remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
@@ -252,7 +256,6 @@ HEAD_TESTS: Pass[ForeignUnit] = Pass(
     "loops of which a round is known to come are tested at their head, as in the source",
     _test_at_head,
     optional=True,
-    applies=_finds_loops_by_words,
 )
 MOVING_POINTERS: Pass[ForeignUnit] = Pass(
     "moving pointers",
@@ -285,7 +288,7 @@ WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
     "the function for one lane has one for W lanes beside it",
     _vectorize_function,
     Meaning.SCALAR,
-    parts=LANES,
+    parts=(GUESSED_RANGES, NARROWING, *LANES),
     source="Moll, §3.3",
 )
 

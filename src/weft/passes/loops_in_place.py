@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
 from weft.codegen.few_iterations import few_for, keep_for_few
+from weft.codegen.lanes_around import keep_lanes_around
 from weft.codegen.parallel_loops import run_in_place, strip_mine
 from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
 from weft.codegen.width import one_register
@@ -17,7 +18,7 @@ from weft.ir.locations import span_of
 from weft.ir.loop_metadata import unmark
 from weft.passes.blocks_inside import lanes_of_all
 from weft.passes.brush_nest import share_rows
-from weft.passes.find_loops import LegalLoop
+from weft.passes.find_loops import LegalLoop, promises_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
 
 
@@ -48,20 +49,25 @@ def run_nest_in_place(
 
     What has been made of it is by the names of the headers. With `may_pack` its code may allocate memory.
     """
-    shared = share_rows(unit, found, name, may_pack=may_pack)
-    if shared is not None:
-        run_in_place(unit.module, shared.mined)
-        return {found.header: shared}
     module, plan = unit.module, found.plan
-    few = few_for(unit.width, unit.isa)
-    nest = parallel_nest(
-        found.function, found.view, found.wanted.loop, plan, module.layout, promised=True, few=few
-    )
-    lanes = (
-        (nest.inner,)
-        if nest is not None
-        else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout, few)
-    )
+    if promises_of(found.view, found.wanted.loop).alone:
+        lanes: tuple[ParallelLoop, ...] = (plan,)
+    else:
+        shared = share_rows(unit, found, name, may_pack=may_pack)
+        if shared is not None:
+            run_in_place(unit.module, shared.mined)
+            return {found.header: shared}
+        few = few_for(unit.width, unit.isa)
+        nest = parallel_nest(
+            found.function, found.view, found.wanted.loop, plan, module.layout, promised=True, few=few
+        )
+        lanes = (
+            (nest.inner,)
+            if nest is not None
+            else lane_loops(found.function, found.view, found.wanted.loop, plan, module.layout, few)
+        )
+        if all(one.loop.header is not plan.loop.header for one in lanes):
+            keep_lanes_around(plan, lanes, few)
     headers = [one.loop.header for one in lanes]
     names = [header.name for header in headers]
     made = run_lanes_inside(unit, found, name, headers)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from weft.ir import BasicBlock, Instruction
 from weft.ir.effects import may_read, may_write
 from weft.ir.loop_metadata import (
+    ALONE,
     APART,
     CLOSE,
     IN_GRAINS,
@@ -30,6 +31,8 @@ from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
 
 MOST_LANES = 64
 """Lanes of a lane group: a mask is a word."""
+
+_SAYINGS = ("llvm.lifetime.", "llvm.assume", "llvm.experimental.noalias.scope.decl", "llvm.dbg.")
 
 
 class LoopPromises(Struct, frozen=True):
@@ -61,6 +64,8 @@ class LoopPromises(Struct, frozen=True):
         Rows of its nest compete for the same sets of a cache.
     short_rows
         The innermost loop of its nest has few iterations.
+    alone
+        Lanes run along it, not along loops in it.
     in_place
         It is to run where it stands.
     kept
@@ -80,6 +85,7 @@ class LoopPromises(Struct, frozen=True):
     streams: bool = False
     short_rows: bool = False
     close_rows: bool = False
+    alone: bool = False
     in_place: bool = False
     kept: bool = False
     apart: bool = False
@@ -107,7 +113,7 @@ def loop_promises(latch: BasicBlock, blocks: tuple[BasicBlock, ...]) -> LoopProm
         in_grains=IN_GRAINS in properties, rows=ROWS in properties or STREAMS in properties,
         streams=STREAMS in properties, short_rows=SHORT_ROWS in properties,
         close_rows=CLOSE in properties, in_place=IN_PLACE in properties, kept=KEPT in properties,
-        apart=APART in properties,
+        apart=APART in properties, alone=ALONE in properties,
     )  # fmt: skip
 
 
@@ -133,7 +139,7 @@ def _all_in(blocks: tuple[BasicBlock, ...], groups: list[Metadata]) -> bool:
         known & _groups_of(instruction)
         for block in blocks
         for instruction in block.instructions
-        if (may_read(instruction) or may_write(instruction)) and not _marks_lifetime(instruction)
+        if (may_read(instruction) or may_write(instruction)) and not _only_says(instruction)
     )
 
 
@@ -145,5 +151,6 @@ def _groups_of(instruction: Instruction) -> set[int]:
     return {id(item) for item in node.items} if node.items else {id(node)}
 
 
-def _marks_lifetime(instruction: Instruction) -> bool:
-    return (instruction.callee_name or "").startswith("llvm.lifetime.")
+def _only_says(instruction: Instruction) -> bool:
+    """Whether a call says something to LLVM, and touches no memory: inlining leaves such calls without a group."""
+    return (instruction.callee_name or "").startswith(_SAYINGS)

@@ -102,7 +102,7 @@ def parallel_nest(
         between = [x for x in inside if x.contains(candidate) and x.header != candidate.header]
         ordered = any(all(x.header != known.header for known in free) for x in between)
         free.append(candidate)
-        if _is_short(inner.loop) or (inner.reductions and _most_iterations(inner.loop, view) < few):
+        if _is_short(inner.loop, view) or (inner.reductions and _most_iterations(inner.loop, view) < few):
             continue
         if any(heap_call(i) for block in inner.loop.blocks for i in block.instructions):
             continue
@@ -138,7 +138,9 @@ def lane_loops(
         inner = parallel_loop(function, view, candidate, layout, promised=True, reassociate=True)
         if isinstance(inner, Obstacle) or _counts_on(outer, inner):
             continue
-        if _is_short(inner.loop) and not (_is_half(inner.loop) and _stores_to_arrays(inner.loop, layout)):
+        if _is_short(inner.loop, view) and not (
+            _is_half(inner.loop) and _stores_to_arrays(inner.loop, layout)
+        ):
             continue
         if inner.reductions and _most_iterations(inner.loop, view) < few:
             continue
@@ -269,11 +271,15 @@ def depends_on(values: Iterable[Value], sources: Collection[Value], inside: Coll
     return False
 
 
-def _is_short(loop: CountedLoop) -> bool:
-    start, bound = loop.counter.start, loop.bound
-    if not isinstance(start, ConstInt) or not isinstance(bound, ConstInt):
+def _is_short(loop: CountedLoop, view: CFGView) -> bool:
+    """Whether a loop up to a known number has few iterations, wherever it begins."""
+    start, bound, function = loop.counter.start, loop.bound, loop.header.function
+    if not isinstance(bound, ConstInt):
         return False
-    return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
+    if isinstance(start, ConstInt):
+        return abs(bound.signed - start.signed) < FEW * abs(loop.counter.step)
+    first = ranges_of(function, view).at(start, loop.preheader) if function is not None else None
+    return first is not None and 0 <= bound.signed - first.lo < FEW * loop.counter.step
 
 
 def _most_iterations(loop: CountedLoop, view: CFGView) -> float:

@@ -38,7 +38,7 @@ def _expand(call: Instruction, layout: DataLayout) -> bool:
     if not isinstance(size, ConstInt) or volatile != ConstInt(IntType(1), 0):
         return False
     copies = source.type.is_pointer
-    unit = _unit(size.value, [target, source] if copies else [target], layout)
+    unit = unit_of(size.value, [target, source] if copies else [target], layout)
     if size.value > MAX_BYTES or size.value // unit > MAX_PIECES:
         return False
     builder = Builder(before=call)
@@ -46,21 +46,21 @@ def _expand(call: Instruction, layout: DataLayout) -> bool:
     type = int_type(8 * unit)
     offsets = range(0, size.value, unit)
     if copies:
-        align = _align(call, 1)
+        align = alignment_of(call, 1)
         pieces: list[Value] = [
             builder.load(type, at_offset(builder, source, offset), align=alignment_at(align, offset))
             for offset in offsets
         ]
     else:
-        pieces = [_repeated(builder, source, unit)] * len(offsets)
-    align = _align(call, 0)
+        pieces = [repeated(builder, source, unit)] * len(offsets)
+    align = alignment_of(call, 0)
     for offset, piece in zip(offsets, pieces, strict=True):
         builder.store(piece, at_offset(builder, target, offset), align=alignment_at(align, offset))
     call.erase()
     return True
 
 
-def _unit(size: int, pointers: list[Value], layout: DataLayout) -> int:
+def unit_of(size: int, pointers: list[Value], layout: DataLayout) -> int:
     """Bytes of a piece: a power of two that divides the size."""
     unit = min(8, size & -size) if size else 8
     for pointer in pointers:
@@ -73,7 +73,7 @@ def _unit(size: int, pointers: list[Value], layout: DataLayout) -> int:
     return 1 << (unit.bit_length() - 1)
 
 
-def _repeated(builder: Builder, byte: Value, times: int) -> Value:
+def repeated(builder: Builder, byte: Value, times: int) -> Value:
     """A number all of whose bytes are the same."""
     type = int_type(8 * times)
     ones = sum(1 << (8 * k) for k in range(times))
@@ -84,7 +84,7 @@ def _repeated(builder: Builder, byte: Value, times: int) -> Value:
     return builder.binary("mul", builder.cast("zext", byte, type), ConstInt(type, ones))
 
 
-def _align(call: Instruction, argument: int) -> int:
+def alignment_of(call: Instruction, argument: int) -> int:
     """The alignment that is promised of a pointer argument."""
     attributes = call.attrs.get("arg_attrs", ())
     texts = attributes[argument] if argument < len(attributes) else ()

@@ -1,12 +1,14 @@
 """Loops that are tested at their end, and known to have a round, are tested at their head.
 
     if 0 < n goto header                     goto head
-    header: i = φ(0, i + 1); ...             head:   i = φ(0, i + 1); if i < n goto body, else exit
+    header: i = φ(0, i + 1); ...             header: i = φ(0, i + 1); if i < n goto body, else exit
     latch:  if i + 1 < n goto header         body:   ...
-            else exit                        latch:  goto head
+            else exit                        latch:  goto header
 
 Compilers turn ``for (i = 0; i < n; i++)`` into the first form ("loop inversion"); passes know the second one, which is
-that of the source. The test before the loop goes if it asks the same, and leads to the same.
+that of the source. The test before the loop goes if it asks the same, and leads to the same. A test for inequality,
+into which LLVM turns ``i < n``, becomes that again where the loop begins below n and counts by one: it asks what the
+test before the loop asks.
 
 Precondition: canonical P-LLVM without predicates, shadows and guards. Postcondition: no loop is tested at its end by a
 comparison of a number that it counts with what it does not change, if that is known to hold before the first round.
@@ -18,10 +20,12 @@ from __future__ import annotations
 import operator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
+from weft.analysis.memory.far_steps import step_of
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -90,8 +94,8 @@ def _turn_one(function: Function) -> BasicBlock | None:
         return None
     ranges = ranges_of(function, view)
     for loop in loops:
-        if _has_round(loop, ranges):
-            return _turn(function, loop)
+        if (predicate := _head_test(loop, ranges)) is not None:
+            return _turn(function, replace(loop, predicate=predicate))
     return None
 
 
@@ -137,31 +141,50 @@ def _hands_on_phis(loop: LastTest) -> bool:
     )
 
 
-def _has_round(loop: LastTest, ranges: Ranges) -> bool:
-    """Whether the test is known to hold for what the counter is at first."""
+def _head_test(loop: LastTest, ranges: Ranges) -> str | None:
+    """What the head asks, if that is known to hold for what the counter is at first."""
     first = loop.counter.incoming_value(loop.before)
     if isinstance(first, ConstInt) and isinstance(loop.bound, ConstInt):
-        return _HOLDS[loop.predicate](first.signed, loop.bound.signed)
+        if not _HOLDS[loop.predicate](first.signed, loop.bound.signed):
+            return None
+        return _until_met(loop, "slt" if first.signed < loop.bound.signed else "sgt")
     for value, other, turned in ((first, loop.bound, False), (loop.bound, first, True)):
         for known in ranges.bounds_of(value, loop.before):
             says = SWAPPED[known.predicate] if turned else known.predicate
             if known.other is other and loop.predicate in _IMPLIED.get(says, ()):
-                return True
+                return _until_met(loop, says)
     low, high = ranges.at(first, loop.before), ranges.at(loop.bound, loop.before)
     if low is None or high is None:
-        return False
+        return None
     ends = {
         "slt": low.hi < high.lo,
         "sle": low.hi <= high.lo,
         "sgt": low.lo > high.hi,
         "sge": low.lo >= high.hi,
     }
-    return ends["slt"] or ends["sgt"] if loop.predicate == "ne" else ends.get(loop.predicate, False)
+    if loop.predicate != "ne":
+        return loop.predicate if ends.get(loop.predicate, False) else None
+    says = next((p for p in ("slt", "sgt") if ends[p]), None)
+    return says and _until_met(loop, says)
+
+
+def _until_met(loop: LastTest, says: str) -> str:
+    """What a loop asks that goes on until it meets its bound, with that and its first number compared so.
+
+    A counter that moves by one meets it before it is beyond, so it may as well ask on which side it is.
+    """
+    step = step_of(loop.counter, loop.latch)
+    towards = {"slt": 1, "sgt": -1}.get(says)
+    if loop.predicate == "ne" and isinstance(step, ConstInt) and step.signed == towards:
+        return says
+    return loop.predicate
 
 
 def _turn(function: Function, loop: LastTest) -> BasicBlock:
     header, latch, before = loop.header, loop.latch, loop.before
-    head = function.add_block(f"{header.name}.head", before)
+    # The loop goes by the name that its source gave it.
+    head = function.add_block(header.name, before)
+    header.name = f"{header.name}.body"
     for phi in list(header.phis()):
         phi.detach()
         head.append(phi)

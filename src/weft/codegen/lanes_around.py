@@ -1,0 +1,120 @@
+"""Nests whose loops inside may have few iterations: lanes along the outermost loop where they have.
+
+A loop that combines values is best for lanes where it goes along a row of many elements. Where rows are short, as
+coordinates of points are, lanes along the loop around it have one row each. Which it is shows when the loop runs: there
+are versions for both, as far as the number of iterations is known before the nest.
+
+Rows of 2, 3 and 4 elements have versions of their own, in which the loops along them are written out: what lanes load
+of neighbouring rows are neighbours then, where it would be gathered. Launches of Python functions see such numbers
+before there is code (`weft.passes.short_rows`); the code of others has to ask.
+
+Precondition: a loop-closed function; a nest whose loops are marked as parallel where they are. Postcondition: the same;
+each copy is marked, as one whose lanes run along its outermost loop. Preserves the program under FR.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+
+from weft.analysis.loops.counted_loops import build_iterations, counted_loop, known_iterations
+from weft.analysis.loops.parallel_loops import ParallelLoop
+from weft.codegen.few_iterations import keep_copies
+from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock, Builder, ConstInt, Instruction, Value
+from weft.ir.builder import const_int
+from weft.ir.cfg_view import cfg_of
+from weft.ir.loop_metadata import ALONE
+from weft.ir.types import IntType
+from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.simplify_loops import simplify_loops
+from weft.transform.loops.unroll_rows import unroll
+from weft.transform.straighten import straighten
+
+KNOWN = (4, 3, 2)
+"""Elements of rows that have versions of their own: coordinates, colours, quaternions."""
+
+LARGEST = 64
+"""Instructions of a nest that has such versions."""
+
+_OF_VERSION = re.compile(r"(?P<name>.+?)(?P<suffix>(?:\.(?:kept|alone|rows|short|of(?P<number>\d)))+)")
+
+
+def keep_lanes_around(outer: ParallelLoop, inside: Sequence[ParallelLoop], least: int) -> bool:
+    """Keep copies of a nest, with lanes along its outermost loop, for when loops in it have few iterations.
+
+    These are the loops that lanes run along else. Without effect where one of them combines nothing, or has another
+    number of iterations each time; whether there is a copy.
+    """
+    blocks = set(outer.loop.blocks)
+    ends = [v for one in inside for v in (one.loop.counter.start, one.loop.bound)]
+    if not all(one.reductions for one in inside) or outer.reductions:
+        return False
+    if any(isinstance(v, Instruction) and v.block in blocks for v in ends):
+        return False
+
+    def are_many(builder: Builder) -> Value:
+        rows = builder.icmp("ult", build_iterations(outer.loop, builder), const_int(least))
+        counts = [build_iterations(one.loop, builder) for one in inside]
+        return reduce(
+            lambda a, b: builder.binary("or", a, b),
+            (builder.icmp("uge", count, const_int(least)) for count in counts),
+            rows,
+        )
+
+    copies = keep_copies(outer.loop.header, are_many, ALONE, "alone")
+    bound = _length(inside)
+    size = sum(len(block.instructions) for block in blocks)
+    if bound is not None and size <= LARGEST:
+        for number in KNOWN:
+            headers = [copies[one.loop.header] for one in inside]
+            _keep_for_number(copies[outer.loop.header], headers, bound, number)
+    return True
+
+
+def source_loop(header: str) -> tuple[str, str]:
+    """What the source calls the loop that a copy's header is of, and what a remark says of when that copy runs."""
+    found = _OF_VERSION.fullmatch(header)
+    if found is None:
+        return header, ""
+    if found["number"]:
+        return found["name"], f", where its rows have {found['number']} elements"
+    return found["name"], ", where loops in it have few iterations" if ".alone" in found["suffix"] else ""
+
+
+def _length(inside: Sequence[ParallelLoop]) -> Value | None:
+    """What says how many iterations all of some loops have; None where several do, or a computation."""
+    bounds = {one.loop.bound for one in inside}
+    from_zero = all(
+        isinstance(one.loop.counter.start, ConstInt)
+        and one.loop.counter.start.value == 0
+        and one.loop.counter.step == 1
+        for one in inside
+    )
+    bound = bounds.pop()
+    return bound if from_zero and not bounds and not isinstance(bound, ConstInt) else None
+
+
+def _keep_for_number(header: BasicBlock, inside: Sequence[BasicBlock], bound: Value, number: int) -> None:
+    """Keep a copy of a nest for when loops in it have so many iterations, which are written out there."""
+    function = header.function
+    assert function is not None and isinstance(bound.type, IntType)
+    known = const_int(number, bound.type)
+    copies = keep_copies(header, lambda build: build.icmp("ne", bound, known), ALONE, f"of{number}")
+    made = set(copies.values())
+    for user in [u for u in bound.instruction_users() if u.block in made]:
+        user.replace_operand(bound, known)
+    for each in inside:
+        view = cfg_of(function)
+        loop = loop_forest(view.cfg).headed_by[view.index[copies[each]]]
+        assert loop is not None
+        counted = counted_loop(view, loop)
+        if not isinstance(counted, str) and known_iterations(counted) == number:
+            unroll(function, counted, number)
+    view = cfg_of(function)
+    nest = loop_forest(view.cfg).headed_by[view.index[copies[header]]]
+    assert nest is not None
+    straighten([view.blocks[b] for b in nest.blocks])
+    simplify_loops(function)
+    close_loops(function)
