@@ -81,7 +81,6 @@ def answer(p: np.ndarray, q: np.ndarray, r: np.ndarray, mask: str, vote: str) ->
     return 1 if {ANY: some, NONE: not some, EACH: bool(m.all()), MANY: many, BOTH: some ^ many}[vote] else 2
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize(
     ("isa", "type", "lanes"),
     pairs([SSE2, AVX2], list(TYPES), [8, 16, 32, 64]),
