@@ -14,7 +14,7 @@ from zlib import crc32
 import hypothesis
 import pytest
 
-from pairs import WHOLE, spread
+from pairs import WHOLE, Product, spread
 
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
 SOME = "8"
@@ -81,10 +81,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _values(case: pytest.Function) -> dict[str, Hashable]:
-    """What a case has of each decorator that gives it parameters."""
-    of_decorators = [m.args[0] for m in case.iter_markers("parametrize")]
-    names = [n.replace(",", " ").split() if isinstance(n, str) else n for n in of_decorators]
-    return {str(group): tuple(id(case.callspec.params[name]) for name in group) for group in names}
+    """What a case has of each decorator that gives it parameters, or of each parameter where they are a product."""
+    values: dict[str, Hashable] = {}
+    for marker in case.iter_markers("parametrize"):
+        given = marker.args[0]
+        names = given.replace(",", " ").split() if isinstance(given, str) else given
+        of_each = {name: _identity(case.callspec.params[name]) for name in names}
+        values |= of_each if isinstance(marker.args[1], Product) else {str(given): tuple(of_each.values())}
+    return values
+
+
+def _identity(value: object) -> Hashable:
+    """What tells two values apart: numbers and texts are the same if they are equal, others if they are one."""
+    return (type(value), value) if isinstance(value, int | float | str) else id(value)
 
 
 def _may_run(parameters: Mapping[str, Any]) -> bool:

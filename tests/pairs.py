@@ -8,7 +8,11 @@ from typing import Any
 WHOLE = bool(os.environ.get("WEFT_FUZZ"))
 
 
-def pairs(*axes: Sequence[Any], whole: bool = WHOLE) -> list[tuple[Any, ...]]:
+class Product(list[tuple[Any, ...]]):
+    """Cases whose values are chosen each for itself, other than those of a list that is written by hand."""
+
+
+def pairs(*axes: Sequence[Any], whole: bool = WHOLE) -> Product:
     """Cases in which each two values of different parameters meet; all cases with ``WEFT_FUZZ``.
 
     Whichever two of them an error needs, some case has them. It takes about as many as the two longest axes have
@@ -29,10 +33,18 @@ def pairs(*axes: Sequence[Any], whole: bool = WHOLE) -> list[tuple[Any, ...]]:
         best = max(every, key=new)
         chosen.append(best)
         missing -= {(a, best[a], b, best[b]) for a, b in itertools.combinations(range(len(best)), 2)}
-    return [
+    return Product(
         tuple(axis[k] for axis, k in zip(axes, case, strict=True))
         for case in (every if whole else sorted(chosen))
-    ]
+    )
+
+
+def in_turn(values: Sequence[Any], turn: int, parts: int, whole: bool = WHOLE) -> Sequence[Any]:
+    """Of values that a test goes through in each of its cases, those of one case; all of them with ``WEFT_FUZZ``.
+
+    Cases of as many turns have every value among them, though not each of them all.
+    """
+    return values if whole else values[turn % parts :: parts]
 
 
 def spread(cases: Sequence[Mapping[Any, Hashable]], later: Sequence[bool] = ()) -> list[int]:

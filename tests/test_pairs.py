@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pairs import pairs, spread
+from pairs import in_turn, pairs, spread
 
 
 @pytest.mark.parametrize("lengths", [(2, 3, 4), (3, 3, 3), (1, 5, 2), (4,), (2, 0, 2)])
@@ -43,3 +43,9 @@ def test_what_this_machine_runs_stands_for_the_rest() -> None:
 def test_no_case_is_left_out_of_one_parameter() -> None:
     assert spread([{"a": k} for k in range(5)]) == list(range(5))
     assert spread([]) == []
+
+
+def test_cases_of_as_many_turns_have_every_value() -> None:
+    values = list("abcdefg")
+    assert sorted(v for turn in range(3) for v in in_turn(values, turn, 3, whole=False)) == values
+    assert in_turn(values, 1, 3, whole=True) == values

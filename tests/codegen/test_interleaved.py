@@ -221,6 +221,7 @@ THREE_BYTES = """
 """
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("isa", "width"), pairs(ISAS, (8, 16, 32, 64)))
 def test_three_bytes_of_each_lane_are_its_own(isa, width: int) -> None:
     text, threads = kernel_text(THREE_BYTES), 128

@@ -71,6 +71,7 @@ def says_so(kernel) -> bool:
     return any("run 8 rounds" in r.message for r in kernel.remarks)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("kernel", "groups", "width"), pairs([sums, two_shares, written], [1, 3], [None, 1, 4, 8, 32])
 )

@@ -49,6 +49,7 @@ def text(op: str, bits: int, stride: int, masked: bool) -> str:
     )  # fmt: skip
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("op", "bits", "width", "stride", "masked", "isa"),
     pairs(["s", "u"], [64, 32, 16], [4, 8, 16, 32], [1, 3], [False, True], ISAS),

@@ -57,6 +57,7 @@ def ends(type: type[np.integer]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in near + far if info.min <= a <= info.max]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("first", "type", "width"),
     pairs(

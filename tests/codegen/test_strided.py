@@ -61,6 +61,7 @@ def test_masks_and_gathers_of_the_processor_want_vectors() -> None:
     assert "weft.gather.step" not in widened(kernel_text(BODIES["rows"]), 8, AVX512)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("body", "isa", "width"), pairs(list(BODIES.values()), ISAS, [4, 8, 16, 64]))
 def test_lanes_access_what_they_did(body: str, isa, width: int) -> None:
     agree(kernel_text(body), width, isa, (Launch(24, 3), Launch(5, 0), Launch(39, 1)))

@@ -31,6 +31,7 @@ def math_kernel(name: str, type: str, masked: bool) -> str:
     return kernel_text(guarded(body) if masked else body, f"declare {type} @llvm.{name}.{suffix}({type})\n")
 
 
+@pytest.mark.spread
 @needs_library
 @pytest.mark.parametrize(
     ("width", "name", "type"), pairs(WIDTHS, ["sin", "exp", "log", "tan"], ["float", "double"])

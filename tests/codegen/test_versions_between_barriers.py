@@ -68,6 +68,7 @@ def transformed(stretch: np.ndarray) -> np.ndarray:
     return stretch
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("threads", "width", "kernel"),
     pairs([1, 2, 4, 8, 16, 32, 128], [None, 4, 16], [sort_stretches, transform]),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import weft
-from pairs import WHOLE
+from pairs import in_turn
 from weft import cuda
 
 RANDOM = np.random.default_rng(7)
@@ -180,15 +180,17 @@ def test_linear_systems(kind: str) -> None:
 
 @pytest.mark.spread
 @pytest.mark.parametrize(
-    "shape", [(9, 40), (7, 3), (2, 5, 17), (3, 6, 2, 9), (4, 0), (0, 20), (1, 1100)], ids=str
+    ("turn", "shape"),
+    enumerate([(9, 40), (7, 3), (3, 6, 2, 9), (2, 5, 17), (4, 0), (0, 20), (1, 1100)]),
+    ids=str,
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "bool", "complex128"])
-def test_reductions_along_axes_that_are_not_the_last(shape: tuple[int, ...], dtype: str) -> None:
+def test_reductions_along_axes_that_are_not_the_last(turn: int, shape: tuple[int, ...], dtype: str) -> None:
     a = (RANDOM.random(shape) * 6 - 2).astype(dtype)
     calls = ["np.sum(a, axis={0})", "a.mean(axis={0})", "np.prod(a, axis={0})"]
     # Of nothing, weft and NumPy say so by errors of one type.
     calls += ["a.min(axis={0})", "np.max(a, axis={0})"] if dtype not in ("bool", "complex128") else []
-    for axis in range(len(shape) - 1):
+    for axis in in_turn(range(len(shape) - 1), turn * (len(shape) > 2), 2):
         # What raises no error is one function.
         for call in [", ".join(calls)] if a.size else calls:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -245,7 +247,7 @@ def test_axes_in_another_order() -> None:
 SPARSE = np.where(RANDOM.random((4, 6)) < 0.5, 0, RANDOM.random((4, 6)))
 BLOCK = RANDOM.integers(0, 2, (2, 3, 4))
 ARRAYS = (SPARSE, SPARSE[::2, ::-1], BLOCK, BLOCK.T)
-"""Matrices and blocks by turns of the two ways in which they lie in memory."""
+"""Matrices and blocks, each in two ways in which they lie in memory."""
 
 
 @pytest.mark.spread
@@ -276,7 +278,7 @@ def test_averages(kind: str) -> None:
 @pytest.mark.parametrize(
     ("call", "arrays"),
     [
-        (call, ARRAYS if WHOLE else ARRAYS[n % 2 :: 2])
+        (call, in_turn(ARRAYS, n, 4))
         for n, call in enumerate(
             [
                 "np.flatnonzero(a), np.argwhere(a), np.ptp(a), np.nonzero(a)[-1], np.average(a, axis=0)",

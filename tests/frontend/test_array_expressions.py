@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from pairs import WHOLE
+from pairs import WHOLE, in_turn
 from weft import cuda, errors
 
 RANDOM = np.random.default_rng(3)
@@ -254,10 +254,14 @@ def test_matrices_are_multiplied():
 product = weft.jit(lambda a, b: a @ b)
 
 
+SHAPES_OF_PRODUCTS = [
+    *((1, 1, 1), (3, 0, 4), (0, 3, 2), (5, 70, 3)),
+    *((9, 131, 515), (2, 64, 513), (4, 3, 1)),
+]
+
+
 @pytest.mark.spread
-@pytest.mark.parametrize(
-    "shape", [(1, 1, 1), (3, 0, 4), (0, 3, 2), (5, 70, 3), (9, 131, 515), (2, 64, 513), (4, 3, 1)]
-)
+@pytest.mark.parametrize("shape", SHAPES_OF_PRODUCTS)
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.complex128])
 def test_products_of_matrices_add_up_in_order(shape: tuple[int, int, int], dtype: type) -> None:
     rows, inner, columns = shape
@@ -266,11 +270,9 @@ def test_products_of_matrices_add_up_in_order(shape: tuple[int, int, int], dtype
         rng.integers(-9, 9, (rows, inner)).astype(dtype),
         rng.integers(-9, 9, (inner, columns)).astype(dtype),
     )
-    assert np.array_equal(product(a, b), a @ b)
-    assert np.array_equal(product(a[::-1], b.T.copy().T), a[::-1] @ b)
-    assert np.array_equal(product(a, b[:, 0].copy()), a @ b[:, 0])
-    if rows:
-        assert np.array_equal(product(a[0], b), a[0] @ b)
+    given = [(a, b), (a[::-1], b.T.copy().T), (a, b[:, 0].copy()), *([(a[0], b)] if rows else [])]
+    for one, other in in_turn(given, SHAPES_OF_PRODUCTS.index(shape), 2):
+        assert np.array_equal(product(one, other), one @ other)
     if dtype is np.float64 and inner:
         a, b = rng.random((rows, inner)), rng.random((inner, columns))
         in_order = np.zeros((rows, columns))

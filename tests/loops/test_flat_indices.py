@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import in_turn
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
@@ -45,22 +46,19 @@ def before(a, c, n, m, k):
             c[i * m + j - k] = a[i * m + j]
 
 
+SIZES = (
+    *((9, 10, 40), (3, 37, 5), (1, 1, 1), (0, 4, 4)),
+    *((4, 0, 3), (-2, 5, 5), (3, -4, 5), (5, 3, -1)),
+)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [scaled, multiplied, smoothed])
 def test_rows_of_flat_arrays_are_apart(function, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
     a = np.random.default_rng(1).integers(0, 9, 9 * 10 * 40).astype(np.float32)
     compiled = weft.jit(function, fastmath=True, parallel="auto")
-    for sizes in (
-        (9, 10, 40),
-        (3, 37, 5),
-        (1, 1, 1),
-        (0, 4, 4),
-        (4, 0, 3),
-        (-2, 5, 5),
-        (3, -4, 5),
-        (5, 3, -1),
-    ):
+    for sizes in in_turn(SIZES, LEVELS.index(level), 2):
         c, wanted = np.zeros_like(a), np.zeros_like(a)
         compiled(a, c, *sizes)
         function(a, wanted, *sizes)

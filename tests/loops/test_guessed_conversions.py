@@ -81,6 +81,7 @@ def results(form: str, function, x: np.ndarray, width: int | None) -> tuple[np.n
     return out, compiled
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("level", "function", "width", "strange"), pairs([*LEVELS], FUNCTIONS, [None, 8, 32], [True, False])
 )

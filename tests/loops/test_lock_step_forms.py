@@ -350,6 +350,7 @@ def from_the_same_load(x, y):
 CHAINS = [second_differences, chain_of_four, two_from_one, computed_from_the_last]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("dtype", "width", "function"),
     pairs([np.int16, np.int64, np.float64], [None, 16], [*CHAINS, from_the_same_load]),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import in_turn
 from weft import prange
 from weft.ir import Builder, Function
 from weft.ir.loop_metadata import mark_parallel, mark_scalar, mark_unrolled, unrolling
@@ -67,13 +68,12 @@ def test_sums_are_in_order_for_any_shape_and_strides(cpu, dtype, monkeypatch) ->
     weft.set_num_threads(2)
     made = weft.jit(product)
     # Fewer rows than a box, a whole number of boxes, borders along both loops, panels, nothing at all.
-    for shape in ((3, 5, 9), (16, 20, 16), (19, 33, 21), (70, 17, 37), (9, 0, 8), (0, 3, 8)):
-        a, b = matrices(*shape, dtype)
-        assert np.array_equal(made(a, b), in_order(a, b))
+    shapes = ((3, 5, 9), (16, 20, 16), (19, 33, 21), (70, 17, 37), (9, 0, 8), (0, 3, 8))
     a, b = matrices(70, 17, 37, dtype)
-    assert np.array_equal(made(a.T.copy().T, b), in_order(a, b))
-    assert np.array_equal(made(a, b.T.copy().T), in_order(a, b))
-    assert np.array_equal(made(a[::-1, ::2], b[::2, ::-1]), in_order(a[::-1, ::2], b[::2, ::-1]))
+    given = [matrices(*shape, dtype) for shape in shapes]
+    given += [(a.T.copy().T, b), (a, b.T.copy().T), (a[::-1, ::2], b[::2, ::-1])]
+    for a, b in in_turn(given, LEVELS.index(cpu) + (dtype is np.int16), 3):
+        assert np.array_equal(made(a, b), in_order(a, b))
 
 
 def test_sums_of_more_terms_than_boxes_add_up_go_on_in_order(monkeypatch) -> None:

@@ -17,7 +17,7 @@ from weft.analysis.symbolic.expression import (
     remainder,
 )
 from weft.analysis.symbolic.extent import extent
-from weft.analysis.symbolic.facts import Facts, Monotonicity
+from weft.analysis.symbolic.facts import Facts, Monotonicity, numeric_bound
 
 N, M = Symbol("n", 1, low=-4, high=4), Symbol("m", 2, low=-4, high=4)
 ROW, COLUMN = Symbol("i", 10, loop=1, low=0, high=5), Symbol("j", 11, loop=1, low=0, high=5)
@@ -141,3 +141,11 @@ def test_systems_of_equations() -> None:
     assert solve([n + m - 3, n + m - 4], [N, M]) == []
     equations = [floor_division(n + m, 2) - 4, n - m]
     assert all(satisfies(equations, s) for s in solve(equations, [N, M]))
+
+
+def test_bounds_of_floors_in_floors_look_at_each_once() -> None:
+    value = n
+    for k in range(60):
+        value = floor_division(maximum([value, m + k]) + i, 2)
+    low, high = (numeric_bound(value, upper=upper) for upper in (False, True))
+    assert low is not None and high is not None and low <= high <= 64

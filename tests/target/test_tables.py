@@ -47,6 +47,7 @@ then:
 exit:""")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("isa", "width", "size", "guard"),
     pairs([*ISAS, None], [8, 16, 32, 64], [256, 128, 64, 16], ["true", "%odd", "%few"]),

@@ -88,6 +88,7 @@ def stores_here_and_there(chosen, out, far):
     out[t] = shared[t] + bytes[t % 8]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("width", "far"), pairs([8, 16, 32], [0, 1, 7, 31, 60]))
 def test_threads_store_what_is_shared(width: int, far: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(

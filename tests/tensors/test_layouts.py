@@ -160,6 +160,7 @@ NESTS = pairs(
 )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("block", "options", "turned"), NESTS)
 def test_nests(block, options, turned) -> None:
     for function in (transposed if turned else jacobi,):

@@ -88,6 +88,7 @@ def test_a_panel_is_read_where_it_is_aligned(monkeypatch) -> None:
     assert "load <8 x double>, ptr %" in packed and "align 64" in packed[: packed.index("\n}")]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("level", "dtype", "function"), pairs(LEVELS, [np.float32, np.float64], [product, smoothed])
 )

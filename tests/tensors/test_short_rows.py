@@ -37,6 +37,7 @@ def total(a, b):
 OUTER = {products: (3, 5), channels: (7,), total: (9,)}
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("level", "dtype", "function"), pairs(LEVELS, [np.float32, np.float64], list(OUTER)))
 def test_any_number_of_columns(function, dtype, level, monkeypatch) -> None:
     outer = OUTER[function]

@@ -202,6 +202,7 @@ def looked_up(starts, tables, keys, grids, which):
     return sums
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("door", "width", "size", "type"),
     pairs(["kernel", "loop"], [1, None], [2, 3, 17, 64], [np.int32, np.int64, np.float64]),

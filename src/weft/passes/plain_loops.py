@@ -70,14 +70,15 @@ def _in_nest(search: Search, loop: LoopContext, wanted: Mapping[BasicBlock, int]
     blocks = {view.blocks[b] for b in loop.loop.blocks}
     if blocks.isdisjoint(wanted):
         return
+    if not loop.loop.children and is_short(loop.loop, view, ranges_of(search.scope.function, view)):
+        return
     if not _holds_others(loop.loop, view):
         chosen = search.whole_nest(loop)
         if chosen is not None:
             if _has_objects(loop.loop, view, search.unit.module.layout):
                 # Each lane has its own, of which loops inside fill one.
                 chosen = replace(chosen, inside=(), promotions=(), tiles=None)
-            if loop.loop.children or not is_short(loop.loop, view, ranges_of(search.scope.function, view)):
-                yield chosen
+            yield chosen
             return
     for other in search.scope.loops.values():
         if other.parent is loop:

@@ -62,14 +62,15 @@ class Facts:
     ----------
     inequalities
         Expressions that are 0 or greater.
+    before
+        Facts that are some of them.
     """
 
     __slots__ = ("_bounds", "_easy", "_known", "_lower", "_of_monomial", "_points", "_upper", "inequalities")
 
-    def __init__(self, inequalities: Iterable[Expression] = ()) -> None:
-        self.inequalities = tuple(
-            dict.fromkeys(_primitive(_decided(f)) for f in inequalities if f.constant is None)
-        )
+    def __init__(self, inequalities: Iterable[Expression] = (), before: Facts | None = None) -> None:
+        new = (_primitive(_decided(f)) for f in inequalities if f.constant is None)
+        self.inequalities = tuple(dict.fromkeys((*(before.inequalities if before else ()), *new)))
         self._known: dict[Expression, bool] = {}
         self._easy: dict[Expression, bool] = {}
         self._points: list[Point] | None = None
@@ -89,7 +90,7 @@ class Facts:
     def also(self, more: Iterable[Expression]) -> Facts:
         """These facts and more."""
         new = [f for f in more if f not in self.inequalities]
-        return Facts((*self.inequalities, *new)) if new else self
+        return Facts(new, self) if new else self
 
     def _note(self, fact: Expression) -> None:
         for monomial, coefficient in fact.terms.items():
@@ -338,7 +339,7 @@ def _decided(fact: Expression) -> Expression:
             if high is None or high >= 0:
                 kept.append(value)
         if len(kept) == 1:
-            return _with(fact, atom, kept[0])
+            return _decided(_with(fact, atom, kept[0]))
     return fact
 
 
@@ -376,6 +377,22 @@ def numeric_bound(value: Expression, upper: bool) -> int | None:
     return total
 
 
+def _numeric_interval(value: Expression) -> tuple[int | None, int | None]:
+    """Both bounds of an expression: each atom is looked at once, as atoms in atoms would be looked at 2ⁿ times."""
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, coefficient in value.terms.items():
+        interval: tuple[int | None, int | None] = (1, 1)
+        for atom in monomial:
+            interval = _interval_product(interval, numeric_range(atom))
+        least, greatest = interval if coefficient > 0 else interval[::-1]
+        low = None if low is None or least is None else low + coefficient * least
+        high = None if high is None or greatest is None else high + coefficient * greatest
+        if low is None and high is None:
+            break
+    return low, high
+
+
 def _interval_product(
     a: tuple[int | None, int | None], b: tuple[int | None, int | None]
 ) -> tuple[int | None, int | None]:
@@ -396,15 +413,14 @@ def numeric_range(atom: Atom) -> tuple[int | None, int | None]:
     if isinstance(atom, Symbol):
         return atom.low, atom.high
     if isinstance(atom, Floor):
-        low, high = numeric_bound(atom.value, upper=False), numeric_bound(atom.value, upper=True)
+        low, high = _numeric_interval(atom.value)
         number = atom.divisor.constant
         if number is None:
             # The divisor is at least 1: what is 0 or greater stays so, and gets no greater.
             known = low is not None and low >= 0
             return (0 if known else None), (high if known else None)
         return (None if low is None else low // number), (None if high is None else high // number)
-    lows = [numeric_bound(v, upper=False) for v in atom.values]
-    highs = [numeric_bound(v, upper=True) for v in atom.values]
+    lows, highs = zip(*map(_numeric_interval, atom.values), strict=True)
     known_lows = [x for x in lows if x is not None]
     known_highs = [x for x in highs if x is not None]
     if isinstance(atom, Minimum):
