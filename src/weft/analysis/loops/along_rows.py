@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.alias import Location, locate
-from weft.analysis.memory.far_steps import step_of
+from weft.analysis.memory.far_steps import step_of, without_factor
 from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
@@ -163,11 +163,10 @@ def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayo
     for index, scale in place.terms.items():
         if is_for_the_end(index):
             continue
-        index = _without_offset(index, inside)
-        while isinstance(index, Instruction) and index.op in ("sext", "zext"):
-            index = index.operands[0]
+        index, times = without_factor(_without_offset(index, inside))
+        index, more = without_factor(_without_offset(index, inside))
         if isinstance(index, Instruction) and index.is_phi and index.block in inside:
-            along += scale
+            along += scale * times * more
         elif changes_in(index, inside):
             return False
     size = layout.size(instruction.accessed_type)
@@ -188,14 +187,20 @@ def _steps(value: Value, inside: set[BasicBlock]) -> bool:
     if value.is_phi:
         # One where branches meet is a choice of places, as a `select` is.
         return any(block not in inside for _, block in value.incoming())
+    if value.op == "select" and not changes_in(value.operands[0], inside):
+        # LLVM makes a loop of each choice.
+        return all(_steps(v, inside) for v in value.operands[1:])
     return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
 
 
 def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:
-    """A number to which the loop of these blocks adds what it does not change."""
-    while isinstance(index, Instruction) and index.op == "add" and index.block in inside:
+    """A number to which the loop of these blocks adds what it does not change.
+
+    Or takes that instead of it in all iterations, or in none: LLVM makes a loop of each.
+    """
+    while isinstance(index, Instruction) and index.op in ("add", "select") and index.block in inside:
         moving = [v for v in index.operands if changes_in(v, inside)]
-        if len(moving) != 1:
+        if len(moving) != 1 or (index.op == "select" and moving[0] is index.operands[0]):
             break
         (index,) = moving
     return index

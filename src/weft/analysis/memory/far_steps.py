@@ -60,14 +60,14 @@ def far_step(access: Instruction, view: CFGView, loops: LoopForest, layout: Data
 
 def _counters(index: Value) -> Iterator[tuple[Instruction, int, Value | None]]:
     """The φs that a number may be a multiple of: by which constant, and by which other number."""
-    value, factor = _without_factor(index)
+    value, factor = without_factor(index)
     if not isinstance(value, Instruction):
         return
     if value.is_phi:
         yield value, factor, None
     elif value.op == "mul":
         for a, b in (value.operands, value.operands[::-1]):
-            phi, more = _without_factor(a)
+            phi, more = without_factor(a)
             if isinstance(phi, Instruction) and phi.is_phi:
                 yield phi, factor * more, b
 
@@ -81,7 +81,7 @@ def step_of(phi: Instruction, latch: BasicBlock) -> Value | None:
     return b if a is phi else a
 
 
-def _without_factor(value: Value) -> tuple[Value, int]:
+def without_factor(value: Value) -> tuple[Value, int]:
     """A number before it was cast or shifted up, and how many times as large it is then."""
     factor = 1
     while isinstance(value, Instruction):

@@ -64,12 +64,9 @@ def crossed(a: Any, b: Any) -> Any:
     return made
 
 
-def rolled_along(a: Any, shift: Any, made: Any) -> None:
-    """Store rows so many places further on along the first axis, the last ones first."""
-    n = a.shape[0]
-    by = shift % max(n, 1)
-    made[:by] = a[n - by :]
-    made[by:] = a[: n - by]
+def places_on(shift: Any, n: Any) -> Any:
+    """How many of `n` places further on elements get, from 0 on."""
+    return shift % max(n, 1)
 
 
 def same_elements(a: Any, b: Any) -> Any:

@@ -136,10 +136,13 @@ def _roll(low: Lowering, args: Arguments) -> Typed:
         return rolled(low, args, array, shift)
     ndim = array_type_of(array).ndim
     along = axis_of(args, axis, ndim)
-    made = allocate(low, args, [size(e) for e in extents_of(low, array)], array_type_of(array).dtype)
-    order = list(range(ndim))
-    order[0], order[along] = along, 0
-    by = integer(args, shift, None, "shift")
-    turned = [permuted(low, each, order) for each in (array, made)]
-    run_written(low, args, device_measures.rolled_along, turned[0], by, turned[1])
+    extents = [size(extent) for extent in extents_of(low, array)]
+    made = allocate(low, args, extents, array_type_of(array).dtype)
+    by = run_written(
+        low, args, device_measures.places_on, integer(args, shift, None, "shift"), extents[along]
+    )
+    rest = binary(low, "-", extents[along], by)
+    for there, here in ((Slice(upper=by), Slice(lower=rest)), (Slice(lower=by), Slice(upper=rest))):
+        before: list[Index] = [Slice()] * along
+        assign_elements(low, view(low, made, [*before, there]), view(low, array, [*before, here]))
     return made
