@@ -17,7 +17,8 @@ from weft.analysis.symbolic.expression import (
     remainder,
 )
 from weft.analysis.symbolic.extent import extent
-from weft.analysis.symbolic.facts import Facts, Monotonicity, numeric_bound
+from weft.analysis.symbolic.facts import Facts, Monotonicity
+from weft.analysis.symbolic.numeric_bounds import numeric_bound
 
 N, M = Symbol("n", 1, low=-4, high=4), Symbol("m", 2, low=-4, high=4)
 ROW, COLUMN = Symbol("i", 10, loop=1, low=0, high=5), Symbol("j", 11, loop=1, low=0, high=5)

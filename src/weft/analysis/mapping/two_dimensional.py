@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
-from weft.analysis.symbolic.facts import Facts, numeric_bound
+from weft.analysis.symbolic.facts import Facts
+from weft.analysis.symbolic.numeric_bounds import numeric_bound
 
 
 class TwoDimensional(Struct, frozen=True):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from weft.analysis.sequential.pointers import base_of
 from weft.analysis.sequential.scope import Guard, LoopContext, Obligation, Scope, holding_predicate, line_of
 from weft.analysis.symbolic.expression import Expression
-from weft.analysis.symbolic.facts import Facts, numeric_bound
+from weft.analysis.symbolic.facts import Facts
+from weft.analysis.symbolic.numeric_bounds import numeric_bound
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import IntType, PointerType
 

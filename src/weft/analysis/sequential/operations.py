@@ -23,7 +23,7 @@ from weft.analysis.symbolic.expression import (
     minimum,
     remainder,
 )
-from weft.analysis.symbolic.facts import numeric_bound
+from weft.analysis.symbolic.numeric_bounds import numeric_bound
 from weft.ir import Argument, ConstInt, Instruction
 from weft.ir.types import IntType
 

@@ -13,7 +13,7 @@ from weft.analysis.memory.addresses import decompose
 from weft.analysis.sequential.names import value_name
 from weft.analysis.sequential.scope import LoopContext, Obligation, Scope, line_of
 from weft.analysis.symbolic.expression import Expression, as_expression
-from weft.analysis.symbolic.facts import numeric_bound
+from weft.analysis.symbolic.numeric_bounds import numeric_bound
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.types import IntType
 

@@ -27,7 +27,8 @@ from weft.analysis.symbolic.expression import (
     minimum,
     rebuilt,
 )
-from weft.analysis.symbolic.facts import MAX_TERMS, Facts, numeric_range
+from weft.analysis.symbolic.facts import MAX_TERMS, Facts
+from weft.analysis.symbolic.numeric_bounds import numeric_range
 
 MAX_ALTERNATIVES = 3
 """Bounds that cannot be compared are kept up to so many."""

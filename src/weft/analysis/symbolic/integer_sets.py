@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from weft.analysis.symbolic.expression import Atom, Expression, Floor, Maximum, Minimum, Symbol
-from weft.analysis.symbolic.facts import numeric_range
+from weft.analysis.symbolic.numeric_bounds import numeric_range
 from weft.diag.errors import UnsupportedError
 
 MAX_VARIABLES = 24
