@@ -181,7 +181,7 @@ def test_linear_systems(kind: str) -> None:
 @pytest.mark.spread
 @pytest.mark.parametrize(
     ("turn", "shape"),
-    enumerate([(9, 40), (7, 3), (3, 6, 2, 9), (2, 5, 17), (4, 0), (0, 20), (1, 1100)]),
+    list(enumerate([(9, 40), (7, 3), (3, 6, 2, 9), (2, 5, 17), (4, 0), (0, 20), (1, 1100)])),
     ids=str,
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "bool", "complex128"])
