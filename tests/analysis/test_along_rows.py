@@ -37,6 +37,8 @@ ODD = "%bit = and i64 %i, 1\n  %odd = icmp ne i64 %bit, 0\n  "
         ("%moved = add i64 %i, %k\n  %at = shl nsw i64 %moved, 3", True, False),
         ("%wide = shl nsw i64 %i, 3\n  %at = add i64 %wide, %k", True, False),
         ("%at = shl nsw i64 %i, 4", False, False),
+        ("%int = trunc i64 %i to i32\n  %far = sext i32 %int to i64\n  %at = shl i64 %far, 3", True, False),
+        ("%byte = trunc i64 %i to i8\n  %far = zext i8 %byte to i64\n  %at = shl i64 %far, 3", False, False),
         ("%wide = shl nsw i64 %i, 3\n  %at = select i1 %same, i64 0, i64 %wide", True, False),
         (ODD + "%wide = shl nsw i64 %i, 3\n  %at = select i1 %odd, i64 0, i64 %wide", False, True),
         (ODD + "%at = select i1 %odd, i64 0, i64 8", False, True),

@@ -1,5 +1,7 @@
 """Options of the OpenCL door that all doors have."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,10 +18,10 @@ kernel void smooth(global const float *restrict x, global float *restrict y, int
 
 
 @pytest.mark.parametrize("options", [{"scalar_replacement": "off"}, {"without": ("narrowing",)}])
-def test_programs_compute_the_same(options: dict[str, object]) -> None:
+def test_programs_compute_the_same(options: dict[str, Any]) -> None:
     x = np.arange(66, dtype=np.float32)
     y = np.zeros(64, np.float32)
-    program = opencl.Program(_SOURCE, width=8, **options)  # type: ignore[arg-type]
+    program = opencl.Program(_SOURCE, width=8, **options)
     program.smooth(16, 16, x, y, 4)
     assert (y == x[:-2] + x[1:-1] + x[2:]).all()
     plain = opencl.Program(_SOURCE).smooth.compiled()
@@ -37,16 +39,16 @@ def test_programs_compute_the_same(options: dict[str, object]) -> None:
         ({"boscc": "maybe"}, SignatureError),
     ],
 )
-def test_options_that_there_are_not(options: dict[str, object], error: type[Exception]) -> None:
+def test_options_that_there_are_not(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
-        opencl.Program(_SOURCE, **options)  # type: ignore[arg-type]
+        opencl.Program(_SOURCE, **options)
 
 
 def test_build_options_say_the_same() -> None:
     asked = "-weft-width=4 -weft-boscc=off -weft-uniform-values=off -weft-without=narrowing,boscc"
     options = opencl.Program(_SOURCE, asked).smooth.compiled().options
     arguments = {"width": 4, "boscc": "off", "uniform_values": False, "without": ("narrowing", "boscc")}
-    assert options == opencl.Program(_SOURCE, **arguments).smooth.compiled().options  # type: ignore[arg-type]
+    assert options == opencl.Program(_SOURCE, **arguments).smooth.compiled().options
     assert opencl.Program(_SOURCE, asked, width=8).smooth.compiled().options.width == 8
 
 

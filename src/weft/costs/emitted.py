@@ -8,8 +8,16 @@ loop, it says how often the loop runs.
 
 from __future__ import annotations
 
+from weft.analysis.memory.byte_tables import blocks_of_lookup
 from weft.costs.constants import constants_of
-from weft.costs.instructions import COPY_UPDATE, MATH_CALL, UNKNOWN, instruction_cost, memory_cost, table_cost
+from weft.costs.instructions import (
+    COPY_UPDATE,
+    MATH_CALL,
+    UNKNOWN,
+    instruction_cost,
+    lookup_cost,
+    memory_cost,
+)
 from weft.costs.reached import reached, ways_of
 from weft.costs.vector_code import SCALAR, registers_of, shuffles_of, vector_of
 from weft.graph.loops import loop_forest
@@ -81,7 +89,7 @@ def access_of(instruction: Instruction) -> tuple[str, str] | None:
         return "store", "contiguous"
     if name.startswith(("llvm.masked.gather", "weft.gather.")):
         return "load", "gather"
-    if name.startswith("weft.lookup."):
+    if blocks_of_lookup(name) is not None:
         return "load", "table"
     return ("store", "scatter") if name.startswith(("llvm.masked.scatter", "weft.scatter.")) else None
 
@@ -129,10 +137,8 @@ def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLay
     if not isinstance(type, VectorType):
         return memory_cost(op, "uniform", 8 * layout.size(type), 1, isa).cycles
     bits = layout.bit_size(type.element)
-    if form == "table":
-        blocks = int((instruction.callee_name or "").rpartition(".")[2])
-        cost = table_cost(blocks, type.count, isa)
-        return cost.cycles if cost is not None else memory_cost(op, "gather", bits, type.count, isa).cycles
+    if (blocks := blocks_of_lookup(instruction.callee_name or "")) is not None:
+        return lookup_cost(blocks, type.count, bits, isa).cycles
     if form in ("gather", "scatter"):
         return memory_cost(op, lanes_form(instruction), bits, type.count, isa).cycles
     if is_masked(instruction) and form == "contiguous":

@@ -165,6 +165,11 @@ def table_cost(blocks: int, lanes: int, isa: Isa) -> Cost | None:
     return Cost(10, 2 + parts * tables * (1.0 if isa.mask_registers else 1.5))
 
 
+def lookup_cost(blocks: int, lanes: int, element_bits: int, isa: Isa) -> Cost:
+    """Return what a call of a function that looks numbers up costs: a gather where no instruction permutes bytes."""
+    return table_cost(blocks, lanes, isa) or memory_cost("load", "gather", element_bits, lanes, isa)
+
+
 def runs_cost(op: str, length: int, count: int, element_bits: int, lanes: int, isa: Isa) -> float:
     """Return the cycles of an access that is made as `count` accesses to `length` neighbouring elements each.
 

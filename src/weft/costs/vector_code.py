@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from weft.analysis.memory.byte_tables import blocks_of_lookup
 from weft.costs.constants import constants_of
-from weft.costs.instructions import instruction_cost, memory_cost, table_cost
+from weft.costs.instructions import instruction_cost, lookup_cost, memory_cost
 from weft.costs.reached import reached, ways_of
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop, loop_forest
@@ -181,9 +181,8 @@ def _add_block(
             costs.memory += times * memory_cost(op, "gather", bits, type.count, isa).cycles
             costs.loads += times * type.count
         elif (blocks := blocks_of_lookup(name)) is not None:
-            cost = table_cost(blocks, type.count, isa) or memory_cost("load", "gather", bits, type.count, isa)
             costs.shuffles += times * registers
-            costs.others += times * cost.cycles
+            costs.others += times * lookup_cost(blocks, type.count, bits, isa).cycles
         elif i.op == "insertelement" and isinstance(i.operands[0], Poison):
             # The first half of a broadcast.
             continue

@@ -168,20 +168,21 @@ def _run_in_place(unit: ForeignLoopUnit, found: LegalLoop) -> FoundLoop:
     name = module.unused_name(f"{found.function.name}.{found.header}")
     told = promises_of(found.view, found.wanted.loop)
     is_version = told.alone or told.rows or told.short_rows or told.close_rows
+
+    def named(header: str) -> tuple[str, str]:
+        return source_loop(header) if is_version else (header, "")
+
     if (brushed := brush_nest(unit, found, name, only_promised=unit.which == "auto")) is not None:
         run_in_place(module, brushed.mined)
-        at, _ = source_loop(found.header) if is_version else (found.header, "")
-        return replace(brushed, subject=f"the nest at {at}")
+        return replace(brushed, subject=f"the nest at {named(found.header)[0]}")
     if unit.which == "auto":
         if told.in_step:
             return run_in_step(unit, found, name, f"the loop at {found.header}")
         made = run_nest_in_place(unit, found, name)
         for header, each in made.items():
-            at, where = source_loop(header) if is_version else (header, "")
-            each.subject, each.behind = (
-                f"{each.subject.replace('this', 'the')} at {at}",
-                f"{where}{each.behind}",
-            )
+            at, where = named(header)
+            each.subject = f"{each.subject.replace('this', 'the')} at {at}"
+            each.behind = f"{where}{each.behind}"
         first, *others = made.values()
         unit.loops += others
         return first

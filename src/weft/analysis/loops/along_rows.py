@@ -163,10 +163,9 @@ def is_along(instruction: Instruction, inside: set[BasicBlock], layout: DataLayo
     for index, scale in place.terms.items():
         if is_for_the_end(index):
             continue
-        index, times = without_factor(_without_offset(index, inside))
-        index, more = without_factor(_without_offset(index, inside))
+        index, factor = _moving_part(index, inside)
         if isinstance(index, Instruction) and index.is_phi and index.block in inside:
-            along += scale * times * more
+            along += scale * factor
         elif changes_in(index, inside):
             return False
     size = layout.size(instruction.accessed_type)
@@ -191,6 +190,15 @@ def _steps(value: Value, inside: set[BasicBlock]) -> bool:
         # LLVM makes a loop of each choice.
         return all(_steps(v, inside) for v in value.operands[1:])
     return value.op in _STEPS and all(_steps(v, inside) for v in value.operands)
+
+
+def _moving_part(index: Value, inside: set[BasicBlock]) -> tuple[Value, int]:
+    """What of a number the loop of these blocks changes, and how many times that it is, but for what is added to it."""
+    value, factor = without_factor(_without_offset(index, inside))
+    if value is index:
+        return value, factor
+    moving, more = _moving_part(value, inside)
+    return moving, factor * more
 
 
 def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:

@@ -15,6 +15,7 @@ from weft.graph.loops import LoopForest
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
+from weft.ir.types import I8, I16
 
 PAGE = 4096
 """Bytes: processors read no further ahead than to the end of one, and what lies whole ones apart has the same places in
@@ -82,12 +83,15 @@ def step_of(phi: Instruction, latch: BasicBlock) -> Value | None:
 
 
 def without_factor(value: Value) -> tuple[Value, int]:
-    """A number before it was cast or shifted up, and how many times as large it is then."""
+    """A number before it was cast or shifted up, and how many times as large it is then.
+
+    One that is cut to 8 or 16 bits is another: it comes round again.
+    """
     factor = 1
     while isinstance(value, Instruction):
         if value.op == "shl" and isinstance(value.operands[1], ConstInt):
             factor <<= value.operands[1].value
-        elif value.op not in ("sext", "zext", "trunc"):
+        elif value.op not in ("sext", "zext", "trunc") or value.type in (I8, I16):
             break
         value = value.operands[0]
     return value, factor

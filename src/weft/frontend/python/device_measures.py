@@ -64,11 +64,6 @@ def crossed(a: Any, b: Any) -> Any:
     return made
 
 
-def places_on(shift: Any, n: Any) -> Any:
-    """How many of `n` places further on elements get, from 0 on."""
-    return shift % max(n, 1)
-
-
 def same_elements(a: Any, b: Any) -> Any:
     """Whether the elements in C order are the same; of arrays of one shape."""
     x, y = np.ravel(a), np.ravel(b)

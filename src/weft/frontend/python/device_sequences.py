@@ -23,11 +23,16 @@ def products(a: Any, out: Any, one: Any) -> None:
         out[i] = product
 
 
+def places_on(shift: Any, n: Any) -> Any:
+    """How many of `n` places further on elements get, from 0 on."""
+    return shift % max(n, 1)
+
+
 def rolled(a: Any, shift: Any) -> Any:
     """The elements so many places further on, the last ones first."""
     made, row = np.empty_like(a), np.ravel(a)
     flat = made.reshape(a.size)
-    by = shift % max(row.size, 1)
+    by = places_on(shift, row.size)
     flat[:by] = row[row.size - by :]
     flat[by:] = row[: row.size - by]
     return made

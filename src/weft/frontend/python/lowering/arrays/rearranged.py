@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_measures
+from weft.frontend.python import device_sequences
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import Index, NewAxis, Slice
 from weft.frontend.python.lowering.arrays.elementwise import assign_elements, combine, is_array
@@ -138,11 +138,10 @@ def _roll(low: Lowering, args: Arguments) -> Typed:
     along = axis_of(args, axis, ndim)
     extents = [size(extent) for extent in extents_of(low, array)]
     made = allocate(low, args, extents, array_type_of(array).dtype)
-    by = run_written(
-        low, args, device_measures.places_on, integer(args, shift, None, "shift"), extents[along]
-    )
+    by = integer(args, shift, None, "shift")
+    by = run_written(low, args, device_sequences.places_on, by, extents[along])
     rest = binary(low, "-", extents[along], by)
+    before: list[Index] = [Slice()] * along
     for there, here in ((Slice(upper=by), Slice(lower=rest)), (Slice(lower=by), Slice(upper=rest))):
-        before: list[Index] = [Slice()] * along
         assign_elements(low, view(low, made, [*before, there]), view(low, array, [*before, here]))
     return made
