@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.target.compared_again import with_compared_again
 from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
@@ -176,7 +177,7 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
     if machine.isa.mask_registers:
         return
     before = text = str(module)
-    for change in (with_joined_votes, with_halved_masks, with_mask_bytes):
+    for change in (with_compared_again, with_joined_votes, with_halved_masks, with_mask_bytes):
         text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
