@@ -158,7 +158,11 @@ class _Weights:
         self._bits = self.model.dominant_bits()
         self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
         registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers
-        most = min(MAX_WIDTH, isa.mask_lanes, self._least * registers)
+        most = min(MAX_WIDTH, self._least * registers)
+        if self._bits > 8:
+            # Masks of more lanes are packed. Those of bytes are as long as these anyway: measured on Zen 3, of 16
+            # programs on bytes four take half to two thirds of the time in 64 lanes, and none more than 1.1 times.
+            most = min(most, isa.mask_lanes)
         if most == isa.mask_lanes and isa.vector_bits >= 256 and self.model.descends:
             # Masks of twice as many lanes are packed, which is nothing beside waiting for what lanes look up. Measured
             # on Zen 3: `least_gaps` of bench/fits takes 0.74 of the time in 64 lanes where its tree is far away, 1.07
