@@ -17,7 +17,7 @@ DECLARED = "".join(
     + f"declare {t} @llvm.{name}.{k}({t})\n" * (name != "floor")
     for name in ("floor", "ceil", "rint")
     for t, k in (("float", "f32"), ("double", "f64"))
-)
+) + "".join(f"declare double @llvm.{name}.f64(double, double)\n" for name in ("maxnum", "minnum"))
 KINDS = {"float": "f32", "double": "f64"}
 
 
@@ -74,6 +74,48 @@ def test_integers_that_something_else_wants_are_made_still() -> None:
     assert drop_round_trips(function) == 1 and function.module is not None
     text = write_module(function.module)
     assert "fptosi" in text.partition("define")[2] and "sitofp" not in text
+
+
+@pytest.mark.parametrize(
+    ("bounds", "ends"),
+    [
+        (("maxnum", -127.0, "minnum", 127.0), []),
+        (("minnum", 127.0, "maxnum", -127.0), []),
+        (("maxnum", -127.0, "maxnum", -3.0), ["ogt"]),
+        (("minnum", 2.0**70, "maxnum", -127.0), ["ogt"]),
+        (("maxnum", -(2.0**70), "minnum", 5.0), ["olt"]),
+    ],
+)
+def test_ends_that_bounds_settle_are_left_out(bounds: tuple[str, float, str, float], ends: list[str]) -> None:
+    first, a, second, b = bounds
+    body = (
+        "  %v = call double @llvm.floor.f64(double %x)\n  %i = call i64 @llvm.fptosi.sat.i64.f64(double %v)\n"
+        f"  %d = sitofp i64 %i to double\n  %m = call double @llvm.{first}.f64(double %d, double {a:.1f})\n"
+        f"  %n = call double @llvm.{second}.f64(double %m, double {b:.1f})\n  ret double %n"
+    )
+    function = parsed(body, "double", "double")
+    before = results(function, "double", ENDS)
+    assert drop_round_trips(function) == 1
+    assert results(function, "double", ENDS) == before
+    compared = [i.predicate for i in function.instructions() if i.op == "fcmp"]
+    assert compared == [*ends, "uno"]
+
+
+@pytest.mark.parametrize(
+    ("user", "adds"),
+    [
+        ("%u = fsub nsz double %d, %x", False),
+        ("%u = fsub double %d, %x", True),
+        ("%c = fcmp olt double %d, %x\n  %u = select i1 %c, double 1.0, double 2.0", False),
+        ("%c = fcmp olt double %d, %x\n  %u = select i1 %c, double %d, double 2.0", True),
+        ("%k = fptosi double %d to i32\n  %u = sitofp i32 %k to double", False),
+    ],
+)
+def test_zeros_of_both_signs_are_for_those_who_take_them(user: str, adds: bool) -> None:
+    body = f"  %i = fptosi double %x to i64\n  %d = sitofp i64 %i to double\n  {user}\n  ret double %u"
+    function = parsed(body, "double", "double")
+    assert drop_round_trips(function) == 1
+    assert any(i.op == "fadd" for i in function.instructions()) is adds
 
 
 def test_other_conversions_stay() -> None:

@@ -164,7 +164,7 @@ def _limits(number: Value, holding: Holding, integers: list[Value], steps: int) 
         side = found.upper if condition.predicate in _UPPER else found.lower
         if condition.predicate in (*_UPPER, *_LOWER) and (bound := _number(condition.other, integers)):
             side.append(bound._replace(strict=condition.predicate in _STRICT))
-    chosen = _chosen(number) if steps else None
+    chosen = lesser_or_greater(number) if steps else None
     if chosen is None:
         scaled = _scaled(number, holding, integers, steps - 1) if steps else None
         return found if scaled is None else found._replace(operands=(scaled,))
@@ -202,7 +202,7 @@ def _number(value: Value, integers: list[Value]) -> Number | None:
     return Number(0.0, len(integers) - 1, value.type)
 
 
-def _chosen(value: Value) -> tuple[bool, tuple[Value, Value]] | None:
+def lesser_or_greater(value: Value) -> tuple[bool, tuple[Value, Value]] | None:
     """Whether a float is the lesser or the greater of two, and of which."""
     if not isinstance(value, Instruction):
         return None
