@@ -382,6 +382,41 @@ def test_what_is_popped_where_there_is_something_is_never_negative() -> None:
         assert top.lo == down.lo == 0 and top.hi <= int(step) * EXECUTIONS
 
 
+def on_an_object(access: str = "store i32 1, ptr %kept", push: str = "1", **more: str) -> str:
+    """The same, with 32 places in a stack object, at which is pushed before the height is raised."""
+    text = stack(step=push, **more).replace("entry:\n", "entry:\n  %s = alloca [32 x i32], align 4\n")
+    put = f"push:\n  %kept = getelementptr i32, ptr %s, i64 %top\n  {access}\n"
+    return text.replace("push:\n", put)
+
+
+@pytest.mark.parametrize(("push", "most"), [("1", 32), ("2", 33)])
+def test_a_stack_is_no_higher_than_its_object(push: str, most: int) -> None:
+    a, ranges = ranges_of(on_an_object(push=push))
+    top = ranges.of(a.value("top"))
+    assert top is not None and (top.lo, top.hi) == (0, most)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        on_an_object("%u = add i32 0, 1"),  # nothing is accessed
+        on_an_object()
+        .replace("ptr %s, i64 %top\n", "ptr %s, i64 %from64\n")
+        .replace("entry:\n", "entry:\n  %from64 = sext i32 %from to i64\n"),
+        on_an_object().replace(
+            "getelementptr i32, ptr %s", "getelementptr i32, ptr %p"
+        ),  # an array of any size
+        on_an_object().replace(
+            "getelementptr i32, ptr %s", "getelementptr [64 x i32], ptr %s"
+        ),  # may wrap around
+    ],
+)
+def test_other_accesses_do_not_bound_a_stack(text: str) -> None:
+    a, ranges = ranges_of(text)
+    top = ranges.of(a.value("top"))
+    assert top is not None and top.hi > 1 << 40
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,5 +1,7 @@
 """Code for arrays of less than 2^31 elements along each dimension, and other code for the rest."""
 
+import re
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -50,6 +52,46 @@ def test_arrays_in_tuples_and_of_two_dimensions_count() -> None:
     assert sizes((large, small), wide[:, :5]) == LONG + 14
     assert sizes((small, small), wide) == 4 + 2 * LONG
     assert has_large_extent([1, (small, large)]) and not has_large_extent([1, (small, small), wide[:, :3]])
+
+
+def test_nodes_and_heights_of_walks_have_32_bits_in_lanes() -> None:
+    def nearest(points, queries, distances):
+        for i in prange(distances.size):
+            nodes = np.empty(32, np.int32)
+            gaps = np.empty(32, np.float32)
+            best = np.float32(3e38)
+            top = 0
+            node = 0
+            gap = np.float32(0)
+            while True:
+                if gap < best and node < points.shape[0]:
+                    d = queries[i, 0] - points[node, 0]
+                    other = queries[i, 1] - points[node, 1]
+                    best = min(best, d * d + other * other)
+                    right = 1 if d > 0 else 0
+                    nodes[top] = (2 * node + 2 - right) << 1
+                    gaps[top] = d * d
+                    top += 1
+                    node = 2 * node + 1 + right
+                    gap = np.float32(0)
+                else:
+                    if top == 0:
+                        break
+                    top -= 1
+                    node = nodes[top] >> 1
+                    gap = gaps[top]
+            distances[i] = best
+
+    rng = np.random.default_rng(1)
+    points, queries = rng.random((127, 2), np.float32), rng.random((30, 2), np.float32)
+    found, expected = np.zeros(30, np.float32), np.zeros(30, np.float32)
+    compiled = weft.jit(nearest, width=8)
+    compiled(points, queries, found)
+    nearest(points, queries, expected)
+    assert np.allclose(found, expected)
+    # The version for rows of two elements, of which there are half as many.
+    (version,) = compiled._versions.values()
+    assert not re.search(r"phi <8 x i64>", version.llvm())
 
 
 def test_indices_of_small_arrays_have_32_bits_in_lanes() -> None:

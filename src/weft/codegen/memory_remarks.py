@@ -12,6 +12,7 @@ MEMORY_REMARKS = {
     "runs": "this {op} is made by an access for each row of the threads that run together",
     "chunks": "this {op} is made in contiguous pieces, which are shuffled between memory and lanes",
     "tile ahead": "this {op} is of a row of the work-group's tile: the row of the next work-group is asked for ahead",
+    "next places": "where this {op} may look next is asked for ahead, where that is far away",
     "read ahead": "this {op} is far from where it was an iteration before: what later ones load is asked for ahead",
     "combined": "lanes combine their values before this atomic operation on one address",
     "elements side by side": "this local array is laid out element by element across the lanes",

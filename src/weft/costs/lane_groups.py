@@ -9,7 +9,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
-from weft.analysis.loops.own_walks import may_be_neighbours, may_move_apart, walks_apart
+from weft.analysis.loops.own_walks import keeps_own_stack, may_be_neighbours, may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.far_steps import PAGE, far_step, step_of
 from weft.costs.constants import constants_of
@@ -180,13 +180,16 @@ class WidthModel:
     def _longest(self, loop: Loop, width: int) -> float:
         """How many times as long as in two registers of 32-bit values the last of so many threads is in a loop.
 
-        That counts where two registers hide what results take. Where a chain of them is longer than processors look
-        ahead, or is one of lookups, more lanes side by side are worth more than it costs.
+        That counts where two registers hide what results take, and where each thread puts on a stack of its own what
+        it looks up later: those that do wait for those that do not. Where else a chain of results is longer than
+        processors look ahead, or is one of lookups, more lanes side by side are worth more than it costs.
         """
         registers = 32 * width / self._isa.vector_bits
-        if registers <= 2 or loop.children or self._gathers(loop):
+        if registers <= 2 or loop.children:
             return 1.0
-        if self._recurrences(self._constants.miss_latency)[loop] > LOOKS_AHEAD:
+        if not keeps_own_stack(self._divergence, (self._view.blocks[n] for n in loop.blocks)) and (
+            self._gathers(loop) or self._recurrences(self._constants.miss_latency)[loop] > LOOKS_AHEAD
+        ):
             return 1.0
         return self._constants.longest ** math.log2(registers / 2)
 

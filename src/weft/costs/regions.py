@@ -329,8 +329,9 @@ class RegionCosts(Struct):
         names = {Form.UNIFORM: "uniform", Form.CONTIGUOUS: "contiguous", Form.PRIVATE: "contiguous"}
         if is_a_step_apart(self.divergence, access):
             return names.get(form, "strided")
-        # Most stores to places of their own are under a mask.
-        return names.get(form, "addresses" if access.op == "store" else "gather")
+        # Most stores to places of their own are under a mask; stack objects have room for passive lanes.
+        is_split = access.op == "store" and not self.divergence.engine.leads_to_stack(access.pointer)
+        return names.get(form, "addresses" if is_split else "gather")
 
     def _bits(self, type: Type) -> int:
         if type.is_void:

@@ -37,6 +37,7 @@ from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
 from weft.target.offered_math import IN_USE, without_offers
+from weft.target.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
 
@@ -177,7 +178,14 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
     if machine.isa.mask_registers:
         return
     before = text = str(module)
-    for change in (with_compared_again, with_joined_votes, with_halved_masks, with_mask_bytes):
+    changes = (
+        with_blended_choices,
+        with_compared_again,
+        with_joined_votes,
+        with_halved_masks,
+        with_mask_bytes,
+    )
+    for change in changes:
         text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)

@@ -16,6 +16,10 @@ That is so of loops that really go round: LLVM finds out what a loop computes wh
 them take no time. It cannot where a way out of the loop depends on what rounds load from places of their own, or on
 choices that depend on that.
 
+A counter that is raised behind an access of a stack object at its place is not above the end of the object, as
+accesses are in bounds or the program has no meaning: the height of a stack of 32 places is 32 at most. That holds if
+the place is the counter over the integers, of which years of additions are too few to wrap an address around.
+
 What begins a counter is a constant, or a number of at most 32 bits that was extended.
 """
 
@@ -24,9 +28,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.analysis.integers.intervals import Interval, full, join
+from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
+from weft.ir.layout import DataLayout
 from weft.ir.types import I64, IntType
 
 EXECUTIONS = 1 << 56
@@ -37,8 +43,11 @@ MAX_SOURCES = 32
 
 _EXTENDED = 32
 
+_NEAR, _LARGEST_ELEMENT = 1 << 58, 16
+"""Counters of less than that, times elements of so many bytes, do not wrap around."""
 
-def patient_bounds(view: CFGView) -> dict[Instruction, Interval]:
+
+def patient_bounds(view: CFGView, layout: DataLayout) -> dict[Instruction, Interval]:
     """Bounds of the φs of loop headers that are such counters."""
     loops = loop_forest(view.cfg)
     uncounted = {loop for loop in loops.loops if _goes_round(loop, view)}
@@ -52,7 +61,7 @@ def patient_bounds(view: CFGView) -> dict[Instruction, Interval]:
 
     for header in sorted({loop.header for loop in loops.loops}):
         for phi in view.blocks[header].phis():
-            if phi.type == I64 and (bounds := _bounds(phi, takes_time)) is not None:
+            if phi.type == I64 and (bounds := _bounds(phi, takes_time, layout)) is not None:
                 found[phi] = bounds
     return found
 
@@ -82,8 +91,11 @@ def _computing(values: Sequence[Value], inside: set[BasicBlock]) -> set[Instruct
     return found
 
 
-def _bounds(counter: Instruction, takes_time: Callable[[Instruction], bool]) -> Interval | None:
+def _bounds(
+    counter: Instruction, takes_time: Callable[[Instruction], bool], layout: DataLayout
+) -> Interval | None:
     start: Interval | None = None
+    ends: list[int] | None = []
     below = above = 0
     seen: set[Value] = set()
     work: list[Value] = [counter]
@@ -107,13 +119,45 @@ def _bounds(counter: Instruction, takes_time: Callable[[Instruction], bool]) -> 
         elif (step := _step(value)) is not None and takes_time(value):
             before, change = step
             below, above = below + min(0, change), above + max(0, change)
+            if change > 0 and ends is not None:
+                end = _end_of_object(value, before, layout)
+                ends = None if end is None else [*ends, end + change]
             work.append(before)
         else:
             return None
     if start is None:
         return None
     found, whole = Interval(start.lo + EXECUTIONS * below, start.hi + EXECUTIONS * above), full(64)
-    return found if whole.lo < found.lo and found.hi < whole.hi else None
+    if not (whole.lo < found.lo and found.hi < whole.hi):
+        return None
+    if ends and found.lo > -_NEAR and found.hi < _NEAR:
+        return Interval(found.lo, min(found.hi, max(start.hi, *ends)))
+    return found
+
+
+def _end_of_object(step: Instruction, counter: Value, layout: DataLayout) -> int | None:
+    """The last place of a stack object that is accessed in the block before `step`, where a counter says."""
+    block = step.block
+    assert block is not None
+    if block.predicate is not None:
+        return None
+    for access in block.instructions[: block.instructions.index(step)]:
+        if not access.is_plain_access:
+            continue
+        location = locate(access.pointer, layout)
+        scale = location.terms.get(counter, 0)
+        if len(location.terms) != 1 or not 0 < scale <= _LARGEST_ELEMENT:
+            continue
+        base = location.base
+        if (
+            not isinstance(base, Instruction)
+            or base.op != "alloca"
+            or not isinstance(base.operands[0], ConstInt)
+        ):
+            continue
+        size = layout.size(base.allocated_type) * base.operands[0].value
+        return (size - layout.store_size(access.accessed_type) - location.offset) // scale
+    return None
 
 
 def _extended(value: Instruction) -> Interval:

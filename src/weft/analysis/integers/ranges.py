@@ -88,7 +88,7 @@ class Ranges:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
         self._base: dict[Value, Interval] = {}
         self._changes: dict[Instruction, int] = {}
-        self._caps = patient_bounds(view)
+        self._caps = patient_bounds(view, function.layout)
         for argument in function.args:
             if isinstance(argument.type, IntType):
                 self._base[argument] = attributed(argument.attributes, argument.type.bits) or full(

@@ -8,6 +8,8 @@ around come back to, as a small matrix that all rounds read, stays near: such ac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.along_rows import changes_in, is_for_the_end
@@ -19,7 +21,7 @@ from weft.analysis.memory.far_steps import far_step, step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.shapes import SYMBOLIC, Shape
 from weft.graph.loops import Loop, LoopForest
-from weft.ir import ConstInt, Instruction, Value
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
 
@@ -50,6 +52,18 @@ def walks_apart(access: Instruction, divergence: Divergence, *, in_loop: bool) -
     elif form is not Form.GATHER or not in_loop:
         return False
     return walks_on(access, divergence.facts.view, divergence.facts.propagation.loops, layout)
+
+
+def keeps_own_stack(divergence: Divergence, blocks: Iterable[BasicBlock]) -> bool:
+    """Whether each thread stores to stack objects of its own in some blocks, at places of its own."""
+    return any(
+        i.op == "store"
+        and i.is_plain_access
+        and divergence.access_form(i).form is Form.GATHER
+        and bool(divergence.engine.leads_to_stack(i.pointer))
+        for block in blocks
+        for i in block
+    )
 
 
 def goes_along_rows(divergence: Divergence) -> bool:

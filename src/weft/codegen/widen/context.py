@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from weft.codegen.widen.covered import Extents
     from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.joint_stores import JointStores
+    from weft.codegen.widen.own_places import OwnObjects
     from weft.codegen.widen.shifted import Row
     from weft.codegen.widen.simd_calls import FindSimd
 
@@ -70,6 +71,8 @@ class Widening:
         Which accesses of one thread overlap.
     groups, pairs, joint_stores
         Accesses that are made together, for each block whose accesses have been looked at.
+    own_objects
+        What is known of lanes' own objects that they access at places of their own.
     pieces
         What has been loaded in this block in contiguous pieces.
     extents
@@ -105,6 +108,8 @@ class Widening:
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
         self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}
+        self.own_objects: OwnObjects | None = None
+        self.asked_next: dict[object, list[int]] = {}
         self.pieces = LoadedPieces()
         self.extents: dict[Instruction, Extents] = {}
         self.rows: dict[Instruction, dict[Strip, Row]] = {}

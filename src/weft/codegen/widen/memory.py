@@ -30,6 +30,8 @@ from weft.codegen.widen.joint_stores import joint_stores_of, store_jointly
 from weft.codegen.widen.masked import masked_load, masked_scatter, store_some
 from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
+from weft.codegen.widen.next_places import ask_for_next
+from weft.codegen.widen.own_places import load_own, store_own
 from weft.codegen.widen.read_ahead import read_ahead
 from weft.codegen.widen.runs import load_rows, load_runs, runs_of, store_rows, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
@@ -94,6 +96,8 @@ def widen_load(w: Widening, load: Instruction) -> None:
         if load not in w.kept:
             w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
         return
+    if form == "gather" and load_own(w, load):
+        return
     chunks = chunks_of(w, load) if form == "gather" else None
     if chunks is not None:
         w.remark(load, "runs" if isinstance(chunks, Chunks) and chunks.order is None else "chunks")
@@ -108,6 +112,7 @@ def widen_load(w: Widening, load: Instruction) -> None:
     if pair is not None:
         w.remark(load, "gather")
         if load is pair.first:
+            ask_for_next(w, load)
             widen_pair(w, pair)
         return
     table = table_of(w, load) if form == "gather" else None
@@ -144,6 +149,8 @@ def widen_store(w: Widening, store: Instruction) -> None:
     value, pointer = store.operands
     if form == "uniform":
         _store_one(w, store, value, pointer)
+        return
+    if form == "gather" and store_own(w, store):
         return
     chunks = chunks_of(w, store) if form == "gather" else None
     if isinstance(chunks, Chunks):
@@ -185,6 +192,7 @@ def _gather(w: Widening, load: Instruction) -> Instruction:
     found = neighbours_of(w, load)
     if found is None:
         w.remark(load, "gather")
+        ask_for_next(w, load)
         return apart()
 
     def together() -> Instruction:

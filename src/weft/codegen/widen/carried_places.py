@@ -1,0 +1,182 @@
+"""How a place that a loop looks up comes from the one number that the loop carries to it, for the iteration after.
+
+What the number becomes is computed of what is there where the lookup stands, but for conditions that are not: these are
+taken to be one thing or the other. Whoever asks says how numbers are computed: as vectors, or as numbers to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from weft.codegen.widen.context import Widening
+from weft.graph.dominators import DominatorTree, dominator_tree
+from weft.graph.loops import Loop
+from weft.ir import ConstInt, Instruction, Value
+from weft.ir.types import I1, IntType
+
+ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "shl": lambda a, b: a << (b & 31),
+    "lshr": lambda a, b: a >> (b & 31),
+    "ashr": lambda a, b: a >> (b & 31),
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+_SAME = ("trunc", "sext", "zext", "freeze")
+_DEEPEST = 16
+
+Number = TypeVar("Number")
+Way = tuple[Value, int]
+"""What a carried number becomes, and what conditions that are not there yet are: 0 or 1."""
+
+
+class UnknownError(Exception):
+    """A number that is not there yet."""
+
+
+class Algebra(Generic[Number]):
+    """How numbers are computed of which low bits are enough."""
+
+    def __init__(
+        self,
+        known: Callable[[Value], Number],
+        constant: Callable[[int], Number],
+        binary: Callable[[str, Number, Number], Number],
+    ) -> None:
+        self.known, self.constant, self.binary = known, constant, binary
+
+
+class CarriedPlace:
+    """How the place that a load looks up comes from the one number of its loop that it has."""
+
+    def __init__(
+        self, w: Widening, load: Instruction, loop: Loop, carried: Instruction, following: Value
+    ) -> None:
+        known = w.divergence.facts.probability
+        self.carried = carried
+        self._w, self._load, self._loop, self._following = w, load, loop, following
+        self._view = known.view
+        self._dominators: DominatorTree = dominator_tree(known.view.cfg)
+        self._location = w.addresses.location(load.pointer)
+        self._depending = _depending_on(carried)
+        assert load.block is not None
+        self._before = set(load.block.instructions[: load.block.instructions.index(load)])
+
+    @classmethod
+    def of(cls, w: Widening, load: Instruction) -> CarriedPlace | None:
+        known, block = w.divergence.facts.probability, load.block
+        assert block is not None
+        loop = known.loops.innermost[known.view.index[block]]
+        if loop is None or len(loop.latches) != 1:
+            return None
+        header, latch = known.view.blocks[loop.header], known.view.blocks[loop.latches[0]]
+        terms = set(w.addresses.location(load.pointer).terms)
+        carried = [phi for phi in header.phis() if not terms.isdisjoint(_depending_on(phi))]
+        if len(carried) != 1 or not isinstance(carried[0].type, IntType):
+            return None
+        return cls(w, load, loop, carried[0], carried[0].incoming_value(latch))
+
+    def is_of_loop(self, value: Value) -> bool:
+        """Whether a value is computed in the loop."""
+        return (
+            isinstance(value, Instruction)
+            and value.block is not None
+            and self._view.index[value.block] in self._loop.blocks
+        )
+
+    def leaves(self) -> list[Value]:
+        """What the carried number may become, but for what is chosen by conditions that are not there yet."""
+        found: dict[Value, None] = {}
+        seen: set[Value] = set()
+        work = [self._following]
+        while work:
+            value = work.pop()
+            if value in seen or value is self.carried:
+                continue
+            seen.add(value)
+            if isinstance(value, Instruction) and value.op == "select":
+                work += value.operands[1:]
+            elif isinstance(value, Instruction) and value.is_phi:
+                work += value.operands if value.block is not self.carried.block else ()
+            elif isinstance(value, Instruction) and value in self._depending:
+                found[value] = None
+        return list(found)
+
+    def place(self, algebra: Algebra[Number], way: Way, unit: int) -> Number:
+        """The place in the next iteration, in units, by one of the ways."""
+        total = algebra.constant(self._location.offset // unit)
+        for index, scale in self._location.terms.items():
+            number = self._next(algebra, index, way, _DEEPEST)
+            total = algebra.binary(
+                "add", total, algebra.binary("mul", number, algebra.constant(scale // unit))
+            )
+        return total
+
+    def _next(self, algebra: Algebra[Number], value: Value, way: Way, deep: int) -> Number:
+        if value is self.carried:
+            return self._now(algebra, way[0], way[1], _DEEPEST)
+        if value not in self._depending:
+            return self._now(algebra, value, way[1], deep)
+        return self._of_parts(algebra, value, way[1], deep, lambda v: self._next(algebra, v, way, deep - 1))
+
+    def _now(self, algebra: Algebra[Number], value: Value, choice: int, deep: int) -> Number:
+        if self._is_there(value):
+            return algebra.known(value)
+        return self._of_parts(algebra, value, choice, deep, lambda v: self._now(algebra, v, choice, deep - 1))
+
+    def _of_parts(
+        self, algebra: Algebra[Number], value: Value, choice: int, deep: int, of: Callable[[Value], Number]
+    ) -> Number:
+        if value.type == I1:
+            return algebra.constant(choice)
+        if not deep or not isinstance(value, Instruction) or not isinstance(value.type, IntType):
+            raise UnknownError
+        if value.op in ARITHMETIC:
+            return algebra.binary(value.op, of(value.operands[0]), of(value.operands[1]))
+        if value.op in _SAME:
+            return of(value.operands[0])
+        if value.op == "select":
+            condition, one, other = value.operands
+            counted = _counted_from_the_end(condition)
+            return of(counted if counted in (one, other) else (other, one)[choice])
+        raise UnknownError
+
+    def _is_there(self, value: Value) -> bool:
+        """Whether a value has been computed where the load stands."""
+        if not isinstance(value, Instruction):
+            return True
+        if value not in self._w.vectors and value not in self._w.scalars:
+            return False
+        block, here = value.block, self._load.block
+        assert block is not None and here is not None
+        if block is here:
+            return value.is_phi or value in self._before
+        return self._dominators.dominates(self._view.index[block], self._view.index[here])
+
+
+def _counted_from_the_end(condition: Value) -> Value | None:
+    """An index that is asked whether it is negative: hardly any is."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "slt":
+        return None
+    index, bound = condition.operands
+    return index if isinstance(bound, ConstInt) and not bound.value else None
+
+
+def _depending_on(carried: Instruction) -> set[Value]:
+    """What is computed of a carried number, itself included, up to what is looked up and what other numbers become."""
+    found: set[Value] = {carried}
+    work: list[Instruction] = [carried]
+    while work:
+        for user in work.pop().instruction_users():
+            if (
+                user not in found
+                and not user.is_phi
+                and (user.op in ARITHMETIC or user.op in (*_SAME, "select"))
+            ):
+                found.add(user)
+                work.append(user)
+    return found
