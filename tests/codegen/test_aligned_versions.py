@@ -120,3 +120,22 @@ def test_rows_and_columns_of_python_are_right_and_said_to_be_better(type: type) 
         np.testing.assert_array_equal(other, wanted, f"loop, {w}")
     for function in (kernel, loop):
         assert any("has a version" in r.message for r in function.remarks)
+
+
+def cells(values, side, k, out):
+    for i in weft.prange(out.size):
+        cell = values[i // side]
+        near = (i ^ (k + 1)) + (i ^ (k + 2)) + (i ^ (k + 3)) + (i ^ (k + 4)) + (i ^ (k + 5))
+        far = (i ^ (k - 1)) + (i ^ (k - 2)) + (i ^ (k - 3)) + (i ^ (k - 4)) + (i ^ (k - 5))
+        out[i] = cell + near - far
+
+
+def test_what_is_asked_of_a_divisor_is_computed_in_the_loop_whatever_else_is_known_before_it() -> None:
+    compiled = weft.jit(cells)
+    values = np.arange(20, dtype=np.int64) ** 2
+    for side in (32, 7):
+        out, wanted = np.zeros(128, np.int64), np.zeros(128, np.int64)
+        compiled(values, side, 9, out)
+        cells(values, side, 9, wanted)
+        np.testing.assert_array_equal(out, wanted)
+    assert any("lie in one stretch" in r.message for r in compiled.remarks)

@@ -36,6 +36,7 @@ from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
 from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.types import I64
+from weft.transform.numbers.decided_numbers import fold_decided
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
 from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
@@ -158,6 +159,8 @@ def _build(function: Function, part: Part, meetings: list[Meeting], is_trial: bo
     if join is None:
         unify_returns(function)
     replace_known_numbers(function, comparisons=True)
+    if fold_decided(function):
+        replace_known_numbers(function)
 
 
 class _Near(Struct, frozen=True):

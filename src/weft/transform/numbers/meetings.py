@@ -11,10 +11,12 @@ from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import IntType
 from weft.transform.groups.row_values import limits_of
-from weft.transform.numbers.versioned_parts import Part
+from weft.transform.numbers.versioned_parts import Part, parts_of
 
 KEEPING = ("and", "urem", "srem")
 """Operations whose results keep the stride."""
+
+_DIVIDING = ("udiv", "sdiv", "urem", "srem")
 
 _DROPPING = ("udiv", "sdiv", "lshr", "ashr")
 
@@ -60,6 +62,15 @@ def find_meetings(part: Part, divergence: Divergence, width: int) -> list[Meetin
                 if meeting is not None:
                     found[value] = meeting
     return _together(part, list(found.values()))
+
+
+def divides_into_stretches(divergence: Divergence, width: int) -> bool:
+    """Whether some address has a shape where a lane group meets whole stretches of what its threads divide by."""
+    return any(
+        meeting.instruction.op in _DIVIDING
+        for part in parts_of(divergence.function)
+        for meeting in find_meetings(part, divergence, width)
+    )
 
 
 def _together(part: Part, meetings: list[Meeting]) -> list[Meeting]:
