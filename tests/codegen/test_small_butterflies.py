@@ -22,6 +22,10 @@ LOWER = {
         "%q = udiv i32 %t32, %u\n  %r = mul i32 %q, %u\n  %d = shl i32 %r, 1\n  %k = urem i32 %t32, %u\n"
         "  %low = add i32 %d, %k"
     ),
+    "of int": (
+        "%q = sdiv i32 %t32, %u\n  %r = mul nsw i32 %q, %u\n  %d = shl nsw i32 %r, 1\n  %k = srem i32 %t32, %u\n"
+        "  %low = add nsw i32 %d, %k"
+    ),
     "more bits than numbers have": (
         "%c = trunc nuw nsw i64 %tid to i32\n  %m = add i32 %u, 1023\n  %k = and i32 %c, %m\n"
         "  %two = shl i32 %c, 1\n  %low = sub i32 %two, %k"

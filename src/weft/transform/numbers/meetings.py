@@ -16,7 +16,8 @@ from weft.transform.numbers.versioned_parts import Part, parts_of
 KEEPING = ("and", "urem", "srem")
 """Operations whose results keep the stride."""
 
-_DIVIDING = ("udiv", "sdiv", "urem", "srem")
+DIVIDING = ("udiv", "sdiv", "urem", "srem")
+"""Operations that may be by any number."""
 
 _DROPPING = ("udiv", "sdiv", "lshr", "ashr")
 
@@ -67,7 +68,7 @@ def find_meetings(part: Part, divergence: Divergence, width: int) -> list[Meetin
 def divides_into_stretches(divergence: Divergence, width: int) -> bool:
     """Whether some address has a shape where a lane group meets whole stretches of what its threads divide by."""
     return any(
-        meeting.instruction.op in _DIVIDING
+        meeting.instruction.op in DIVIDING
         for part in parts_of(divergence.function)
         for meeting in find_meetings(part, divergence, width)
     )
