@@ -161,6 +161,17 @@ def test_a_lane_group_within_a_row_of_any_length_is_in_one_stretch(op: str, isa)
     agree(text, 8, isa, [Launch(u=u) for u in (1, 7, 8, 9, 13, 20, 69)])
 
 
+@pytest.mark.parametrize("op", ["udiv", "urem", "sdiv", "srem"])
+def test_rows_of_a_length_that_the_program_says_need_be_no_multiples(op: str) -> None:
+    """Those of less than twice the lanes are mostly met by two of them."""
+    for divisor, has_version in ((37, True), (15, False)):
+        index = f"  %x = add i32 %t32, -5\n  %r = {op} i32 %x, {divisor}\n  %s = add i32 %r, 6\n"
+        load = "  %g = getelementptr i32, ptr %in, i32 %s\n  %w = load i32, ptr %g\n"
+        text = kernel_text(guarded(index + load + stored("%w"), "%c = icmp sge i32 %t32, 5"))
+        assert bool(lines(widened(text), "^aligned")) == has_version
+        agree(text, 8, ISAS[1], [Launch(u=3), Launch(45, u=3)])
+
+
 def test_numbers_at_the_ends_of_their_types_are_in_no_stretch() -> None:
     """Numbers that wrap around within a lane group are in two stretches, however long these are."""
     for first in (-4, (1 << 31) - 4, (1 << 31) - 8, -(1 << 31)):

@@ -34,7 +34,7 @@ from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.bounds import trailing_zeros
-from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Value
+from weft.ir import BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
@@ -91,19 +91,26 @@ def _add_to(
     copied = list(_behind(part, behind_operands(part, meetings)))
     if len(copied) > LARGEST_COPY or any(map(is_convergent, copied)):
         return False
-    before, wanted = _strided(copied, divergence), sum(i.op in ("load", "store") for i in copied)
-    best, divides = before, False
-    for divided in (True, False):
-        if divided and not all(m.instruction.op in DIVIDING for m in meetings):
-            continue
-        found = _strided_in_copy(part, function, divergence, meetings, analyze_copy, divides=divided)
-        if found > best:
-            best, divides = found, divided
-        if best == wanted:
-            break
-    if best > before:
-        _build(function, part, meetings, divides=divides)
-    return best > before
+    wanted = sum(i.op in ("load", "store") for i in copied)
+    best = _strided(copied, divergence)
+    chosen: tuple[list[Meeting], bool] | None = None
+    for met, divides in _ways(meetings):
+        if best < wanted:
+            found = _strided_in_copy(part, function, divergence, met, analyze_copy, divides=divides)
+            if found > best:
+                best, chosen = found, (met, divides)
+    if chosen is not None:
+        _build(function, part, chosen[0], divides=chosen[1])
+    return chosen is not None
+
+
+def _ways(meetings: list[Meeting]) -> Iterator[tuple[list[Meeting], bool]]:
+    """What may be asked about, and whether by dividing the first number; constants are multiples or not."""
+    if all(meeting.instruction.op in DIVIDING for meeting in meetings):
+        yield meetings, True
+    others = [meeting for meeting in meetings if not isinstance(meeting.other, ConstInt)]
+    if others:
+        yield others, False
 
 
 def _strided_in_copy(
@@ -138,7 +145,7 @@ def _strided(instructions: Iterable[Instruction], divergence: Divergence) -> int
 def _copied(meeting: Meeting, values: ValueMap) -> Meeting:
     instruction = values[meeting.instruction]
     assert isinstance(instruction, Instruction)
-    number, other = values[meeting.number], values[meeting.other]
+    number, other = values[meeting.number], values.get(meeting.other, meeting.other)
     return Meeting(instruction, number, other, meeting.stride, meeting.block, meeting.bits)
 
 

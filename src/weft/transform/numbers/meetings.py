@@ -115,9 +115,17 @@ def _meeting(value: Instruction, part: Part, divergence: Divergence, width: int)
         return None
     if (stride * width).bit_length() >= value.type.bits:
         return None
-    if isinstance(other, ConstInt) or not all(map(part.is_early, (number, other))):
+    if isinstance(other, ConstInt) and not _is_long(value, other.value, stride * width):
+        return None
+    if not all(map(part.is_early, (number, other))):
         return None
     return Meeting(value, number, other, stride, stride * width, _bits_of(number, value.type))
+
+
+def _is_long(division: Instruction, divisor: int, block: int) -> bool:
+    """Whether so many numbers are mostly in one stretch, of a length that the program says."""
+    assert isinstance(division.type, IntType)
+    return division.op in DIVIDING and 2 * block <= divisor < 1 << (division.type.bits - 1)
 
 
 def _bits_of(number: Value, type: IntType) -> int:

@@ -138,6 +138,9 @@ class StretchQuestion:
 
     def _ask_other(self, meeting: Meeting) -> None:
         b, type, op = self._builder, meeting.type, meeting.instruction.op
+        if isinstance(meeting.other, ConstInt):
+            self._ask_divisor(meeting, meeting.other, op in UNSIGNED)
+            return
         other: Value = b.unary("freeze", meeting.other)
         low = const_int(meeting.block - 1, type)
         if op in _SHIFTS:
