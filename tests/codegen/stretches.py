@@ -34,7 +34,7 @@ def stretches(seed: int) -> str:
         operand = rng.choice(values)
         kind = rng.random()
         if kind < 0.45:
-            text = f"{rng.choice(_DIVISIONS)} i32 {operand}, {rng.choice(('%even', '%many', '%many'))}"
+            text = f"{rng.choice(_DIVISIONS)} i32 {operand}, {rng.choice(('%even', '%many', '%many', '37'))}"
         elif kind < 0.75:
             op = rng.choice(_BITS)
             other = rng.choice(("%u", "%less", "%many")) if op == "and" else "%few"

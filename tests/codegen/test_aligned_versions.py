@@ -120,3 +120,74 @@ def test_rows_and_columns_of_python_are_right_and_said_to_be_better(type: type) 
         np.testing.assert_array_equal(other, wanted, f"loop, {w}")
     for function in (kernel, loop):
         assert any("has a version" in r.message for r in function.remarks)
+
+
+def cells(values, side, k, out):
+    for i in weft.prange(out.size):
+        cell = values[i // side]
+        near = (i ^ (k + 1)) + (i ^ (k + 2)) + (i ^ (k + 3)) + (i ^ (k + 4)) + (i ^ (k + 5))
+        far = (i ^ (k - 1)) + (i ^ (k - 2)) + (i ^ (k - 3)) + (i ^ (k - 4)) + (i ^ (k - 5))
+        out[i] = cell + near - far
+
+
+def test_what_is_asked_of_a_divisor_is_computed_in_the_loop_whatever_else_is_known_before_it() -> None:
+    compiled = weft.jit(cells)
+    values = np.arange(20, dtype=np.int64) ** 2
+    for side in (32, 7):
+        out, wanted = np.zeros(128, np.int64), np.zeros(128, np.int64)
+        compiled(values, side, 9, out)
+        cells(values, side, 9, wanted)
+        np.testing.assert_array_equal(out, wanted)
+    assert any("lie in one stretch" in r.message for r in compiled.remarks)
+
+
+def means(image, sums, out):
+    h, w = image.shape
+    for i in weft.prange(h * w):
+        y = i // w
+        x = i % w
+        out[y, x] = image[y, x] - sums[y] * sums[x]
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("op", ["udiv", "urem", "sdiv", "srem"])
+def test_a_lane_group_within_a_row_of_any_length_is_in_one_stretch(op: str, isa) -> None:
+    index = f"  %x = add i32 %t32, 5\n  %r = {op} i32 %x, %u\n  %index = zext i32 %r to i64\n"
+    load = "  %g = getelementptr i32, ptr %in, i64 %index\n  %w = load i32, ptr %g\n"
+    text = kernel_text(index + load + stored("%w"))
+    code = widened(text, 8, isa)
+    aligned = code.split("aligned:", 1)[1].split("unaligned:")[0]
+    assert not lines(aligned, "gather|lshr exact")
+    agree(text, 8, isa, [Launch(u=u) for u in (1, 7, 8, 9, 13, 20, 69)])
+
+
+@pytest.mark.parametrize("op", ["udiv", "urem", "sdiv", "srem"])
+def test_rows_of_a_length_that_the_program_says_need_be_no_multiples(op: str) -> None:
+    """Those of less than twice the lanes are mostly met by two of them."""
+    for divisor, has_version in ((37, True), (15, False)):
+        index = f"  %x = add i32 %t32, -5\n  %r = {op} i32 %x, {divisor}\n  %s = add i32 %r, 6\n"
+        load = "  %g = getelementptr i32, ptr %in, i32 %s\n  %w = load i32, ptr %g\n"
+        text = kernel_text(guarded(index + load + stored("%w"), "%c = icmp sge i32 %t32, 5"))
+        assert bool(lines(widened(text), "^aligned")) == has_version
+        agree(text, 8, ISAS[1], [Launch(u=3), Launch(45, u=3)])
+
+
+def test_numbers_at_the_ends_of_their_types_are_in_no_stretch() -> None:
+    """Numbers that wrap around within a lane group are in two stretches, however long these are."""
+    for first in (-4, (1 << 31) - 4, (1 << 31) - 8, -(1 << 31)):
+        for op in ("udiv", "urem", "sdiv", "srem"):
+            index = f"  %x = add i32 %t32, {first}\n  %r = {op} i32 %x, %u\n  %index = and i32 %r, 127\n"
+            load = "  %g = getelementptr i32, ptr %in, i32 %index\n  %w = load i32, ptr %g\n"
+            text = kernel_text(index + load + stored("%w"))
+            agree(text, 8, ISAS[1], [Launch(u=u) for u in (3, 100, 1 << 31, (1 << 31) - 1, BELOW)])
+
+
+def test_rows_whose_length_is_no_multiple_are_right() -> None:
+    compiled = weft.jit(means)
+    draw = np.random.default_rng(3)
+    for shape in ((3, 37), (40, 3), (5, 64), (1, 9)):
+        image, sums = draw.random(shape), draw.random(64)
+        out = np.zeros(shape)
+        compiled(image, sums, out)
+        np.testing.assert_allclose(out, image - sums[: shape[0], None] * sums[: shape[1]])
+    assert any("lie in one stretch" in r.message for r in compiled.remarks)

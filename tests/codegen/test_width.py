@@ -723,3 +723,21 @@ def test_where_two_registers_hide_the_chain_the_last_thread_of_four_is_waited_fo
 
     assert grows(short)
     assert not grows(long)
+
+
+@pytest.mark.parametrize(("op", "width"), [("udiv", 8), ("add", 16)])
+def test_lane_groups_that_may_lie_in_one_stretch_are_wider_only_if_that_is_clearly_better(
+    monkeypatch: pytest.MonkeyPatch, op: str, width: int
+) -> None:
+    """Fewer divisors are multiples of so many lanes; in 16 a thread takes 0.9 of what it takes in 8."""
+    monkeypatch.setattr(width_module, "STRETCHES", 0.8)
+    steps = "\n".join(
+        f"  %a{i} = fmul float %v{i}, %x\n  %b{i} = fadd float %a{i}, %s{i}\n  %next{i} = fmul float %b{i}, %b{i}"
+        for i in range(5)
+    )
+    text = chain(steps, carried=5).replace("i64 %tid.x,", "i64 %tid.x, i64 %m,")
+    place = (
+        f"%q = {op} i64 %tid.x, %m\n  %g = getelementptr float, ptr %out, i64 %q\n  %l = load float, ptr %g"
+    )
+    text = text.replace("%x = uitofp i64 %tid.x to float", f"{place}\n  %x = fadd float %l, 1.0")
+    assert chosen(text, AVX2) == width

@@ -31,6 +31,7 @@ from weft.codegen.panels import (
 )
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Builder, ConstInt, ConstNull, Function, Module, Value
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType
 from weft.transform.loops.outline_nest import OutlinedNest
 
@@ -70,7 +71,7 @@ def build_nest_chunk(module: Module, outlined: OutlinedNest, bodies: NestBodies,
     begins, ends = ranges[::2], ranges[1::2]
     extents = lanes.by_axis(levels)
     middles = [_whole_until(builder, *along) for along in zip(begins, ends, extents, strict=True)]
-    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)), PURE)
 
     def run_boxes(body: Function, stops: Sequence[Value], lasts: Sequence[Value] | None, name: str) -> None:
         with ExitStack() as loops:
@@ -162,7 +163,7 @@ def _packed_columns(
     high, wide = bodies.lanes.by_axis(2)
     rows = build_rows(packed, captured)
     row_bytes = wide * function.layout.size(packed.panel.load.accessed_type)
-    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)), PURE)
 
     def begin_at(number: Value, level: int) -> Value:
         return (

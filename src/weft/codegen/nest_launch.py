@@ -25,6 +25,7 @@ from weft.codegen.parallel_launch import (
 from weft.codegen.parallel_loops import StripMinedLoop
 from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, I64, PTR, FunctionType
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.outline_nest import OutlinedNest
@@ -62,7 +63,7 @@ def _tiles(
     module: Module, builder: Builder, counts: list[Value], mined: StripMinedLoop
 ) -> tuple[list[Value], Value]:
     """Rows and columns of a tile, and tiles side by side; and the number of tiles."""
-    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)), PURE)
 
     def most(a: Value, b: Value) -> Value:
         return builder.call(umax, (a, b))
@@ -94,7 +95,7 @@ def _tiles(
     else:
         height, length = cut(0, 1)
     less = module.declare("llvm.usub.sat.i64", FunctionType(I64, (I64, I64)))
-    umin = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    umin = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)), PURE)
 
     def tiles(count: Value, extent: int, size: Value) -> Value:
         """Tiles along a loop: what is less than a lane group goes to the one before."""

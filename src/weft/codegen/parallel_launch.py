@@ -29,6 +29,7 @@ from weft.ir import Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull, zero_of
 from weft.ir.function import GlobalVariable
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, FunctionType, Type
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
@@ -168,7 +169,7 @@ def grain_length(module: Module, builder: Builder, count: Value, mined: StripMin
     shared = builder.binary(
         "udiv", builder.binary("add", count, const_int(MOST_GRAINS - 1)), const_int(MOST_GRAINS)
     )
-    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)), PURE)
     length = builder.call(umax, (shared, const_int(least_groups(mined) * width)))
     rounded = builder.binary("add", length, const_int(width - 1))
     return builder.binary("and", rounded, const_int(-width))
@@ -193,7 +194,7 @@ def _tile_shape(
 
     Tiles are whole rows where there are many, and else parts of one.
     """
-    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)))
+    umax = module.declare("llvm.umax.i64", FunctionType(I64, (I64, I64)), PURE)
 
     def most(a: Value, b: Value) -> Value:
         return builder.call(umax, (a, b))
@@ -232,7 +233,7 @@ def _build_grains(
     columns, width, across = values[:3] if tiling else (None, None, None)
     values = values[3:] if tiling else values
     carried = len(values) - len(mined.outlined.parallel.reductions)
-    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)))
+    smaller = module.declare("llvm.umin.i64", FunctionType(I64, (I64, I64)), PURE)
     with counted_loop(builder, function, begin, end, "grain") as grain:
         row: Value = grain
         arguments = iter(values[:carried])

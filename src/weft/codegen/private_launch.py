@@ -37,6 +37,7 @@ from weft.codegen.parallel_loops import StripMinedLoop, values_behind
 from weft.ir import Builder, Function, Instruction, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstNull
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FloatType, FunctionType, IntType, Type
 from weft.transform.loops.outline_loop import cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
@@ -234,7 +235,7 @@ def _build_grains(
         distance, stride = next(given), next(given)
         distance = builder.binary("add", distance, builder.binary("mul", thread, stride))
         arguments[each.pointer] = builder.gep(I8, arguments[each.pointer], (distance,))
-    smaller = module.declare("llvm.umin.i64", _CHOICE)
+    smaller = module.declare("llvm.umin.i64", _CHOICE, PURE)
     parts = list(given)
     with counted_loop(builder, function, begin, end, "grain") as grain:
         first, last = part_of(builder, smaller, grain, length, count)

@@ -107,7 +107,7 @@ def remark_vectorization(
         log.add(
             RemarkKind.TRANSFORM,
             f"{subject} has a version for {what} that run together and lie in one stretch of what it divides or masks "
-            f"by: multiples of {summary.width} make it contiguous",
+            f"by, as all do where that is a multiple of {summary.width}",
             span,
             pass_name="aligned versions",
         )

@@ -49,6 +49,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.clone import clone_function
 from weft.ir.effects import may_not_return, may_write
+from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, I64, PTR, ArrayType, FunctionType, Type
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
@@ -292,7 +293,7 @@ def _build_first_pass(
     function, builder = made.function, made.builder
     _, begin, end, _ = function.args
     unused = [builder.alloca(cell_type(r)) for r in made.parallel.reductions]
-    smaller = module.declare("llvm.umin.i64", _CHOICE)
+    smaller = module.declare("llvm.umin.i64", _CHOICE, PURE)
     with counted_loop(builder, function, begin, end, "grain") as number:
         places, results = made.places(number)
         with two_arms(builder, function, builder.icmp("eq", number, const_int(0))) as otherwise:
@@ -317,7 +318,7 @@ def _build_second_pass(
     made = _begin_pass(module, mined, totals, record, f"{name}.grains")
     function, builder = made.function, made.builder
     _, begin, end, _ = function.args
-    smaller = module.declare("llvm.umin.i64", _CHOICE)
+    smaller = module.declare("llvm.umin.i64", _CHOICE, PURE)
     with counted_loop(builder, function, begin, end, "grain") as number:
         following = builder.binary("add", number, const_int(1))
         places, results = made.places(following)

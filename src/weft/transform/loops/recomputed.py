@@ -7,7 +7,7 @@ anew they are related (`weft.transform.numbers.aligned_versions`), and LLVM move
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from weft.ir import BasicBlock, Builder, Constant, Instruction, Value
 from weft.ir.clone import ValueMap
@@ -24,19 +24,42 @@ _MOST = 12
 def recomputed(blocks: Iterable[BasicBlock], captured: Sequence[Value]) -> list[Instruction]:
     """What is computed again of a loop's captured values, operands first; nothing unless it divides by one of them."""
     given = set(captured)
-    if not any(_is_asked_about(i, given) for b in blocks for i in b.instructions):
+    asked = {v for b in blocks for i in b.instructions for v in _asked_about(i, given)}
+    if not asked:
         return []
-    found: list[Instruction] = []
-    for value in captured:
-        _add(value, found)
+    found = _made_of(captured)
+    if len(found) > _MOST:
+        # Of many, those that are about nothing but what is divided and masked by.
+        sources = _sources(asked)
+        found = _made_of([v for v in captured if _sources((v,)) <= sources])
     return found if len(found) <= _MOST else []
 
 
-def _is_asked_about(instruction: Instruction, given: Collection[Value]) -> bool:
-    """Whether an operation divides by a captured value, or masks by one that has been computed."""
+def _asked_about(instruction: Instruction, given: Collection[Value]) -> Iterator[Value]:
+    """The captured value that an operation divides by; of those that it masks by what has been computed."""
     if instruction.op == "and":
-        return any(v in given and isinstance(v, Instruction) and _is_cheap(v) for v in instruction.operands)
-    return instruction.op in _DIVISIONS and instruction.operands[1] in given
+        yield from (
+            v for v in instruction.operands if v in given and isinstance(v, Instruction) and _is_cheap(v)
+        )
+    elif instruction.op in _DIVISIONS and instruction.operands[1] in given:
+        yield instruction.operands[1]
+
+
+def _made_of(values: Iterable[Value]) -> list[Instruction]:
+    """What is computed of values, these too, operands first."""
+    found: list[Instruction] = []
+    for value in values:
+        _add(value, found)
+    return found
+
+
+def _sources(values: Iterable[Value]) -> set[Value]:
+    """What values are made of in the end."""
+    values = list(values)
+    made = _made_of(values)
+    return {v for v in (*values, *(v for i in made for v in i.operands)) if not isinstance(v, Constant)} - {
+        *made
+    }
 
 
 def _add(value: Value, found: list[Instruction]) -> None:

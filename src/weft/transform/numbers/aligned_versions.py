@@ -1,4 +1,4 @@
-"""A version for lane groups whose numbers meet whole stretches: ``x & m``, ``x % m``, ``x // m``, ``x >> k``.
+"""A version for lane groups whose numbers are in one stretch: ``x & m``, ``x % m``, ``x // m``, ``x >> k``.
 
 Of a butterfly's ``2*t - (t & (distance - 1))``, or of the row and the column ``i // w`` and ``i % w`` of an element, no
 shape can be told while `distance` and `w` are only known to be uniform. Where a lane group of W threads begins at a
@@ -10,8 +10,12 @@ the remainder contiguous. So it is asked, once for each lane group, and where it
 
 where x = x0 + σ, σ is the lane's number times the stride s, and x0 is a multiple of S = s·W; "a multiple" is one of S,
 and m ends in log2 S ones. Signed division asks that neither x0 nor m be negative. The sums do not carry, since x0 & m
-and x0 % m are multiples of S. As x0 is x less a number that is the lane's own, it is uniform in the analysis' eyes, and
-so is all that is asked. In the copy x and m are written so that what was asked can be seen, ``(x0 & -S) + σ``.
+and x0 % m are multiples of S. Where nothing is masked or shifted, it is enough that the lane group lies in one stretch,
+wherever that begins: x0 % m + σ is less than m in the last lane. That is asked instead if no fewer accesses are better
+by it: multiples may show more, as that sums of 32 bits do not carry.
+
+As x0 is x less a number that is the lane's own, it is uniform in the analysis' eyes, and so is all that is asked.
+In the copy x and m are written so that what was asked can be seen, ``(x0 & -S) + σ``.
 Only what is computed at the function's beginning, before its first branch, is asked about. In kernels with barriers
 each stretch behind one is asked about by itself (`weft.transform.numbers.versioned_parts`).
 
@@ -30,14 +34,15 @@ from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.bounds import trailing_zeros
-from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Value
+from weft.ir import BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
 from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.types import I64
+from weft.transform.numbers.decided_numbers import fold_decided
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
-from weft.transform.numbers.meetings import KEEPING, Meeting, behind_operands, find_meetings
+from weft.transform.numbers.meetings import DIVIDING, KEEPING, Meeting, behind_operands, find_meetings
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
 from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before
@@ -86,19 +91,49 @@ def _add_to(
     copied = list(_behind(part, behind_operands(part, meetings)))
     if len(copied) > LARGEST_COPY or any(map(is_convergent, copied)):
         return False
+    wanted = sum(i.op in ("load", "store") for i in copied)
+    best = _strided(copied, divergence)
+    chosen: tuple[list[Meeting], bool] | None = None
+    for met, divides in _ways(meetings):
+        if best < wanted:
+            found = _strided_in_copy(part, function, divergence, met, analyze_copy, divides=divides)
+            if found > best:
+                best, chosen = found, (met, divides)
+    if chosen is not None:
+        _build(function, part, chosen[0], divides=chosen[1])
+    return chosen is not None
+
+
+def _ways(meetings: list[Meeting]) -> Iterator[tuple[list[Meeting], bool]]:
+    """What may be asked about, and whether by dividing the first number; constants are multiples or not."""
+    if all(meeting.instruction.op in DIVIDING for meeting in meetings):
+        yield meetings, True
+    others = [meeting for meeting in meetings if not isinstance(meeting.other, ConstInt)]
+    if others:
+        yield others, False
+
+
+def _strided_in_copy(
+    part: Part,
+    function: Function,
+    divergence: Divergence,
+    meetings: list[Meeting],
+    analyze_copy: AnalyzeCopy,
+    *,
+    divides: bool,
+) -> int:
+    """How many accesses of the other version have lanes a known distance apart."""
     module = function.module
     assert module is not None
     values: ValueMap = {}
     trial = clone_function(function, f"{function.name}.aligned", values)
-    _build(trial, part.copied_to(values), [_copied(meeting, values) for meeting in meetings], is_trial=True)
-    added = _strided(trial.instructions(), analyze_copy(trial)) - _strided(
+    copies = [_copied(meeting, values) for meeting in meetings]
+    _build(trial, part.copied_to(values), copies, divides=divides, is_trial=True)
+    found = _strided(trial.instructions(), analyze_copy(trial)) - _strided(
         function.instructions(), divergence
     )
-    better = added > _strided(copied, divergence)
     del module.functions[trial.name]
-    if better:
-        _build(function, part, meetings)
-    return better
+    return found
 
 
 def _strided(instructions: Iterable[Instruction], divergence: Divergence) -> int:
@@ -110,7 +145,7 @@ def _strided(instructions: Iterable[Instruction], divergence: Divergence) -> int
 def _copied(meeting: Meeting, values: ValueMap) -> Meeting:
     instruction = values[meeting.instruction]
     assert isinstance(instruction, Instruction)
-    number, other = values[meeting.number], values[meeting.other]
+    number, other = values[meeting.number], values.get(meeting.other, meeting.other)
     return Meeting(instruction, number, other, meeting.stride, meeting.block, meeting.bits)
 
 
@@ -123,7 +158,9 @@ def _behind(part: Part, at: Instruction) -> Iterator[Instruction]:
     yield from instructions
 
 
-def _build(function: Function, part: Part, meetings: list[Meeting], is_trial: bool = False) -> None:
+def _build(
+    function: Function, part: Part, meetings: list[Meeting], *, divides: bool, is_trial: bool = False
+) -> None:
     """Let all that follows the operands be there twice, and for small numbers once more each, but not to try it."""
     for value in (v for m in meetings for v in (m.number, m.other)):
         part.hoist(value)
@@ -136,7 +173,7 @@ def _build(function: Function, part: Part, meetings: list[Meeting], is_trial: bo
     b.loc = at.loc
     copied = [rest, *part.blocks]
     before = list(head.instructions) if join is None else values_before(copied)
-    question = StretchQuestion(b, meetings, _asked_for_sign(copied, meetings))
+    question = StretchQuestion(b, meetings, _asked_for_sign(copied, meetings), divides=divides)
     _compute_anew(b, before, question.values)
     size = sum(len(block.instructions) for block in copied)
     opened = Part(rest, part.blocks)
@@ -158,6 +195,8 @@ def _build(function: Function, part: Part, meetings: list[Meeting], is_trial: bo
     if join is None:
         unify_returns(function)
     replace_known_numbers(function, comparisons=True)
+    if fold_decided(function):
+        replace_known_numbers(function)
 
 
 class _Near(Struct, frozen=True):
@@ -179,16 +218,17 @@ def _build_small(
     versions: list[_Near] = []
     for value, others in zip(small.values, small.others, strict=True):
         start = function.add_block(f"near.{value}")
-        values: ValueMap = {m.number: question.values[m.number] for m in question.meetings}
+        b = Builder(start)
+        values: ValueMap = {m.number: question.number_at_multiple(b, m.number) for m in question.meetings}
         values[small.number] = const_int(value, small.number.type)
         values |= known_by(small.number, value, before)
         for meeting, other in zip(question.meetings, others, strict=True):
             values[meeting.other] = const_int(other, meeting.type)
-        _compute_anew(Builder(start), before, values)
+        _compute_anew(b, before, values)
         clone_blocks(copied, function, values)
         first = values[copied[0]]
         assert isinstance(first, BasicBlock)
-        Builder(start).br(first)
+        b.br(first)
         versions.append(_Near(start, others, values))
     return versions
 

@@ -11,10 +11,13 @@ from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import IntType
 from weft.transform.groups.row_values import limits_of
-from weft.transform.numbers.versioned_parts import Part
+from weft.transform.numbers.versioned_parts import Part, parts_of
 
 KEEPING = ("and", "urem", "srem")
 """Operations whose results keep the stride."""
+
+DIVIDING = ("udiv", "sdiv", "urem", "srem")
+"""Operations that may be by any number."""
 
 _DROPPING = ("udiv", "sdiv", "lshr", "ashr")
 
@@ -62,6 +65,15 @@ def find_meetings(part: Part, divergence: Divergence, width: int) -> list[Meetin
     return _together(part, list(found.values()))
 
 
+def divides_into_stretches(divergence: Divergence, width: int) -> bool:
+    """Whether some address has a shape where a lane group meets whole stretches of what its threads divide by."""
+    return any(
+        meeting.instruction.op in DIVIDING
+        for part in parts_of(divergence.function)
+        for meeting in find_meetings(part, divergence, width)
+    )
+
+
 def _together(part: Part, meetings: list[Meeting]) -> list[Meeting]:
     """Those that come behind the operands of all."""
     instructions, own = part.head.instructions, {part.head, *part.blocks}
@@ -103,9 +115,17 @@ def _meeting(value: Instruction, part: Part, divergence: Divergence, width: int)
         return None
     if (stride * width).bit_length() >= value.type.bits:
         return None
-    if isinstance(other, ConstInt) or not all(map(part.is_early, (number, other))):
+    if isinstance(other, ConstInt) and not _is_long(value, other.value, stride * width):
+        return None
+    if not all(map(part.is_early, (number, other))):
         return None
     return Meeting(value, number, other, stride, stride * width, _bits_of(number, value.type))
+
+
+def _is_long(division: Instruction, divisor: int, block: int) -> bool:
+    """Whether so many numbers are mostly in one stretch, of a length that the program says."""
+    assert isinstance(division.type, IntType)
+    return division.op in DIVIDING and 2 * block <= divisor < 1 << (division.type.bits - 1)
 
 
 def _bits_of(number: Value, type: IntType) -> int:

@@ -5,13 +5,14 @@ of 2W, whatever power of two below W the distance is, in one of log2 W patterns.
 that all threads share: the distance, its logarithm, or what else is masked or divided by. For each value of this number
 for which all that is masked and divided by is a power of two below W, one less, or its logarithm, the pattern is known.
 
-Only accesses whose place depends on the masked number in two ways are thought of, by the mask and without it. Places
-that depend on quotients and remainders alone, as rows and columns of a matrix do, are worth no further version.
+Only accesses whose place depends on the masked number in two ways are thought of, by the mask and without it, or by its
+quotient times what it was divided by: ``t // d * 2 * d + t % d``. Places that depend on quotients and remainders
+in another way, as rows and columns of a matrix do, are worth no further version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -20,7 +21,7 @@ from weft.analysis.memory.computed_indices import MAX_STEPS
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.types import IntType
-from weft.transform.numbers.meetings import Meeting
+from weft.transform.numbers.meetings import KEEPING, Meeting
 from weft.transform.numbers.versioned_parts import Part
 
 MOST_COPIED = 80
@@ -71,8 +72,9 @@ def _is_power(number: int) -> bool:
 
 
 def _has_butterfly(part: Part, meetings: Sequence[Meeting]) -> bool:
-    """Whether a place depends on a masked number by the mask and without it."""
+    """Whether a place depends on a masked number by the mask and without it, or by its quotient times the divisor."""
     masks: dict[Value, Meeting] = {meeting.instruction: meeting for meeting in meetings}
+    roots = {root_of(meeting.other) for meeting in meetings}
     for access in part.instructions():
         if access.op in ("load", "store"):
             pending, seen = [access.pointer], set[Value]()
@@ -84,10 +86,42 @@ def _has_butterfly(part: Part, meetings: Sequence[Meeting]) -> bool:
                 seen.add(value)
                 if value in masks:
                     met.append(masks[value])
+                elif _is_quotient_times_divisor(value, masks, roots):
+                    return True
                 elif isinstance(value, Instruction) and value.op not in ("load", "call", "phi"):
                     pending += value.operands
             if any(meeting.number in seen for meeting in met):
                 return True
+    return False
+
+
+def _is_quotient_times_divisor(
+    value: Value, masks: Mapping[Value, Meeting], roots: Collection[Value | None]
+) -> bool:
+    """Whether a quotient, or a sum or choice of it, is multiplied by what follows from the number to ask for."""
+    if not isinstance(value, Instruction) or value.op not in ("mul", "shl"):
+        return False
+    a, b = value.operands
+    factors = ((a, b),) if value.op == "shl" else ((a, b), (b, a))
+    return any(
+        not isinstance(factor, ConstInt)
+        and root_of(factor) in roots
+        and _depends_on_quotient(quotient, masks)
+        for quotient, factor in factors
+    )
+
+
+def _depends_on_quotient(value: Value, masks: Mapping[Value, Meeting]) -> bool:
+    pending, seen = [value], set[Value]()
+    while pending and len(seen) < MAX_STEPS:
+        value = pending.pop()
+        if value in seen or not isinstance(value, Instruction):
+            continue
+        seen.add(value)
+        if value in masks and value.op not in KEEPING:
+            return True
+        if value.op not in ("load", "phi"):
+            pending += value.operands
     return False
 
 

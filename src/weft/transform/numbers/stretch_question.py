@@ -9,8 +9,8 @@ from weft.ir import FALSE, Builder, ConstInt, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.clone import ValueMap
-from weft.ir.intrinsics import declare
-from weft.ir.types import I32, I64, IntType
+from weft.ir.intrinsics import PURE, declare
+from weft.ir.types import I32, I64, FunctionType, IntType
 from weft.transform.numbers.meetings import KEEPING, Meeting
 
 UNSIGNED = {"srem": "urem", "sdiv": "udiv"}
@@ -23,7 +23,7 @@ _NATURAL_BITS = 61
 
 
 class StretchQuestion:
-    """Whether a lane group meets whole stretches: what is computed to know it, and what is known where it does.
+    """Whether a lane group lies in one stretch: what is computed to know it, and what is known where it does.
 
     Parameters
     ----------
@@ -31,16 +31,23 @@ class StretchQuestion:
         Builds in front of both versions.
     meetings
         What is asked for.
+    divides
+        Whether the lane group's first number is divided, and what is left of the stretch behind it has to be as long as
+        the lane group; else whole stretches are to meet.
     natural
         Numbers that all lanes share of which it is asked, too, whether they are natural numbers that add up.
     """
 
-    def __init__(self, builder: Builder, meetings: list[Meeting], natural: Sequence[Value]) -> None:
+    def __init__(
+        self, builder: Builder, meetings: list[Meeting], natural: Sequence[Value], *, divides: bool
+    ) -> None:
         self._builder = builder
         self._lane: Value | None = None
         self._steps: dict[Value, Value] = {}
         self._bases: dict[Value, Value] = {}
         self._others: dict[Meeting, Value] = {}
+        self._divided: dict[tuple[Value, Value, bool], tuple[Value, Value]] = {}
+        self._divides = divides
         self.meetings = meetings
         self.values: ValueMap = {}
         self.holds: Value | None = None
@@ -51,29 +58,69 @@ class StretchQuestion:
                 self._ask_number(meeting, meeting.number in signed)
         # Whether the lane group's numbers begin at multiples, whatever is masked or divided by.
         self.begins = self.holds
+        if self._divides:
+            for meeting in {m.number: m for m in meetings}.values():
+                self.begins = self._both(
+                    self.begins, self._begins_at_multiple(meeting, self._bases[meeting.number])
+                )
         for meeting in meetings:
             self._ask_other(meeting)
         for number in natural:
             self.values.setdefault(number, self._ask_natural(builder.unary("freeze", number)))
 
-    def _ask_natural(self, number: Value) -> Value:
-        """Ask for a number of 64 bits that is small enough to be added up with others; it is written as one."""
+    def _ask_natural(self, number: Value, *, least: bool = False) -> Value:
+        """Ask for a number of 64 bits that is small enough to be added up with others; it is written as one.
+
+        What is divided before it is known to be one is the `least` of it and the greatest: of a mask LLVM makes code
+        for x86 that waits for the last division.
+        """
         b = self._builder
-        self._and(b.icmp("ult", number, ConstInt(I64, 1 << _NATURAL_BITS)))
-        return b.binary("and", number, ConstInt(I64, (1 << _NATURAL_BITS) - 1))
+        end = 1 << _NATURAL_BITS
+        self._and(b.icmp("ult", number, ConstInt(I64, end)))
+        return self._natural(number) if least else b.binary("and", number, ConstInt(I64, end - 1))
+
+    def _natural(self, number: Value) -> Value:
+        """A number that is not negative, nor great, written so that this can be seen."""
+        assert isinstance(number.type, IntType)
+        type = number.type
+        name, greatest = f"llvm.umin.i{type.bits}", (1 << min(_NATURAL_BITS, type.bits - 1)) - 1
+        umin = self._builder.module.declare(name, FunctionType(type, (type, type)), PURE)
+        return self._builder.call(umin, (number, const_int(greatest, type)))
 
     def _ask_number(self, meeting: Meeting, signed: bool) -> None:
         b, type, number = self._builder, meeting.type, meeting.number
         step = self._steps[number] = self._step(meeting)
-        base = b.unary("freeze", b.binary("sub", number, step))
-        self._and(b.icmp("eq", b.binary("and", base, const_int(meeting.block - 1, type)), const_int(0, type)))
+        base: Value = b.unary("freeze", b.binary("sub", number, step))
+        if not self._divides:
+            self._and(self._begins_at_multiple(meeting, base))
         if type == I64:
             # Sums of such numbers, as indices are, are known not to be negative.
-            base, signed = self._ask_natural(base), True
+            base, signed = self._ask_natural(base, least=self._divides), True
+        elif self._divides:
+            # The lanes' numbers do not wrap around.
+            most = (1 << (type.bits - signed)) - meeting.block
+            self._and(b.icmp("ule", base, const_int(most, type)))
         elif signed:
             self._and(b.icmp("sge", base, const_int(0, type)))
-        known = self._bases[number] = b.binary("and", base, _multiples(meeting.block, type, signed))
-        self.values[number] = b.binary("add", known, step, flags=("nuw", "nsw") if signed else ("nuw",))
+        if not self._divides or (signed and type != I64):
+            base = b.binary("and", base, _multiples(1 if self._divides else meeting.block, type, signed))
+        self._bases[number] = base
+        self.values[number] = b.binary("add", base, step, flags=_no_wrap(signed))
+
+    def _begins_at_multiple(self, meeting: Meeting, base: Value) -> Value:
+        b, type = self._builder, meeting.type
+        return b.icmp("eq", b.binary("and", base, const_int(meeting.block - 1, type)), const_int(0, type))
+
+    def number_at_multiple(self, builder: Builder, number: Value) -> Value:
+        """A number of the lanes, of which the first begins at a multiple, so that this can be seen."""
+        meeting = next(m for m in self.meetings if m.number is number)
+        if not self._divides:
+            return self.values[number]
+        natural = meeting.type == I64 or any(
+            m.instruction.op in UNSIGNED for m in self.meetings if m.number is number
+        )
+        base = builder.binary("and", self._bases[number], _multiples(meeting.block, meeting.type, natural))
+        return builder.binary("add", base, self._steps[number], flags=_no_wrap(natural))
 
     def _step(self, meeting: Meeting) -> Value:
         """How far the lane's number is from x0."""
@@ -91,6 +138,9 @@ class StretchQuestion:
 
     def _ask_other(self, meeting: Meeting) -> None:
         b, type, op = self._builder, meeting.type, meeting.instruction.op
+        if isinstance(meeting.other, ConstInt):
+            self._ask_divisor(meeting, meeting.other, op in UNSIGNED)
+            return
         other: Value = b.unary("freeze", meeting.other)
         low = const_int(meeting.block - 1, type)
         if op in _SHIFTS:
@@ -107,18 +157,43 @@ class StretchQuestion:
     def _ask_multiple(self, meeting: Meeting, other: Value) -> Value:
         """Ask for a multiple that is not 0; it is written as one."""
         b, type, signed = self._builder, meeting.type, meeting.instruction.op in UNSIGNED
+        if self._divides:
+            return self._ask_divisor(meeting, other, signed)
         low = b.binary("and", other, const_int(meeting.block - 1, type))
         self._and(b.icmp("eq", low, const_int(0, type)))
         self._and(b.icmp("sge" if signed else "uge", other, const_int(meeting.block, type)))
-        return self._multiple(other, meeting.block, signed)
+        return self._at_least(other, meeting.block, meeting.block, signed)
 
-    def _multiple(self, value: Value, block: int, signed: bool) -> Value:
-        """The value, which is a multiple that is not 0, written so that this can be seen."""
+    def _ask_divisor(self, meeting: Meeting, other: Value, signed: bool) -> Value:
+        """Ask whether what is left of the stretch behind the first number is long enough."""
+        b, type = self._builder, meeting.type
+        # A stretch of so many numbers is met by one place in it alone.
+        span = meeting.block - meeting.stride
+        least = const_int(span + 1, type)
+        is_enough = b.icmp("sge" if signed else "uge", other, least)
+        self._and(is_enough)
+        key = meeting.number, meeting.other, signed
+        if key not in self._divided:
+            # It is divided before all is asked: by no 0. What is left is computed by another number than what it is
+            # divided by, as LLVM would make two divisions of it where it is used behind a branch.
+            base = self._bases[meeting.number]
+            quotient = b.binary("udiv", base, b.select(is_enough, other, least))
+            rest = b.binary("sub", base, b.binary("mul", quotient, other))
+            self._and(b.icmp("ult", rest, b.binary("sub", other, const_int(span, type))))
+            if signed or type == I64:
+                rest = self._natural(rest)
+            self._divided[key] = quotient, rest
+        return self._at_least(other, span + 1, 1, signed)
+
+    def _at_least(self, value: Value, least: int, block: int, signed: bool) -> Value:
+        """The value, which is a multiple of a block and not less than a number, written so that this can be seen."""
         b, type = self._builder, value.type
         assert isinstance(type, IntType)
-        least = const_int(block, type)
-        known = b.binary("and", b.binary("sub", value, least), _multiples(block, type, signed))
-        return b.binary("add", known, least, flags=("nuw", "nsw") if signed else ("nuw",))
+        if block == 1 and not signed:
+            return value
+        first = const_int(least, type)
+        known = b.binary("and", b.binary("sub", value, first), _multiples(block, type, signed))
+        return b.binary("add", known, first, flags=_no_wrap(signed))
 
     def _look_through(self, value: Value, known: Value, block: int) -> None:
         """What a divisor was made of: ``d if d is harmless else 1``, where 1 is no multiple, and d of fewer bits."""
@@ -128,13 +203,18 @@ class StretchQuestion:
                 value = value.operands[2]
             elif value.op == "sext" and block.bit_length() < _bits(value.operands[0]) - 1:
                 value = value.operands[0]
-                known = self._multiple(self._builder.cast("trunc", known, value.type), block, signed=True)
+                least, multiple = (2, 1) if self._divides else (block, block)
+                known = self._builder.cast("trunc", known, value.type)
+                known = self._at_least(known, least, multiple, signed=True)
             else:
                 break
             self.values.setdefault(value, known)
 
     def _and(self, condition: Value) -> None:
-        self.holds = condition if self.holds is None else self._builder.binary("and", self.holds, condition)
+        self.holds = self._both(self.holds, condition)
+
+    def _both(self, one: Value | None, other: Value) -> Value:
+        return other if one is None else self._builder.binary("and", one, other)
 
     def replace(self, meeting: Meeting) -> None:
         """Give the copy of an operation its other form."""
@@ -142,12 +222,24 @@ class StretchQuestion:
         assert isinstance(twin, Instruction)
         b = Builder(before=twin)
         b.loc = twin.loc
-        op = meeting.instruction.op
+        op, signed = meeting.instruction.op, meeting.instruction.op in UNSIGNED
+        if self._divides:
+            quotient, rest = self._divided[meeting.number, meeting.other, signed]
+            flags = _no_wrap(signed or meeting.type == I64)
+            kept = (
+                b.binary("add", rest, self._steps[meeting.number], flags=flags) if op in KEEPING else quotient
+            )
+            replace_and_erase(twin, kept)
+            return
         whole = b.binary(UNSIGNED.get(op, op), self._bases[meeting.number], self._others[meeting])
         if op in KEEPING:
             known = b.binary("and", whole, _multiples(meeting.block, meeting.type, op in UNSIGNED))
             whole = b.binary("add", known, self._steps[meeting.number], flags=("nuw", "nsw"))
         replace_and_erase(twin, whole)
+
+
+def _no_wrap(natural: bool) -> tuple[str, ...]:
+    return ("nuw", "nsw") if natural else ("nuw",)
 
 
 def _multiples(block: int, type: IntType, natural: bool) -> ConstInt:
