@@ -12,6 +12,9 @@ pytest.importorskip("islpy", reason="dependences are tested with integer sets (e
 
 import weft
 from sequential import loops as python_loops
+from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.reconstruction import Reconstruction
+from weft.analysis.sequential.verdicts import Verdict, loop_verdict, verdict_if_independent
 from weft.frontend.python.signatures import parse_signature
 from weft.loops.analysis import analyze_file, analyze_python
 from weft.report.loop_nests import LoopNestReport, LoopReport
@@ -105,6 +108,18 @@ def test_each_failed_condition_has_its_line(report: LoopNestReport) -> None:
     assert found["recurrence"] == [(at, f"what line {at} writes of a is read here 1 iteration later")]
     assert (line("if (a[i] < 0)"), "the loop may be left here") not in found["find"]
     assert any("before its last iteration" in text for _, text in found["until"])
+
+
+def test_brief_verdicts_are_those_of_all_dependences(report: LoopNestReport) -> None:
+    independent = 0
+    for each in report.loops:
+        loop = each.loop
+        accesses = Accesses(Reconstruction(loop.scope.program))
+        full, brief = loop_verdict(accesses, loop), verdict_if_independent(accesses, loop)
+        carries = full.dependences is None or bool(full.dependences.found)
+        assert brief == (None if full.verdict is Verdict.SEQUENTIAL or carries else full)
+        independent += brief is not None
+    assert 20 < independent < len(report.loops) - 20
 
 
 def test_no_overlap_is_an_assumption(report: LoopNestReport) -> None:

@@ -18,7 +18,7 @@ from weft.analysis.loops.parallel_nests import nearness_of
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext, Program, Scope
-from weft.analysis.sequential.verdicts import Verdict, loop_verdict
+from weft.analysis.sequential.verdicts import Verdict, verdict_if_independent
 from weft.codegen.width import one_register
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import ConstInt, Function
@@ -94,10 +94,8 @@ def _is_proved(accesses: Accesses, loop: LoopContext | None) -> bool:
     """Whether iterations of a loop meet nowhere, whatever the numbers of the program are."""
     if loop is None:
         return False
-    verdict = loop_verdict(accesses, loop)
-    if verdict.verdict is not Verdict.PARALLEL or verdict.assumptions:
-        return False
-    return verdict.dependences is not None and not verdict.dependences.found
+    verdict = verdict_if_independent(accesses, loop)
+    return verdict is not None and verdict.verdict is Verdict.PARALLEL and not verdict.assumptions
 
 
 def _mark_blocks(unit: LoopUnit) -> bool:

@@ -20,7 +20,7 @@ from weft.analysis.sequential.lock_step import lanes_in_step
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
 from weft.analysis.sequential.scope import Assumption, LoopContext, Scope
 from weft.analysis.sequential.sections import parameters_of
-from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict
+from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict, verdict_if_independent
 from weft.analysis.sequential.whole_reads import needed_assumptions
 from weft.ir import BasicBlock, Instruction
 from weft.ir.loop_metadata import is_seldom
@@ -110,8 +110,10 @@ class Search(Struct, frozen=True):
 
     def whole_nest(self, loop: LoopContext) -> Chosen | None:
         """The loop that a nest is in, if that itself can run in parallel."""
-        verdict = loop_verdict(self.accesses, loop)
-        chosen = self._tested(loop, verdict) if self._why_in_order(loop, verdict) is None else None
+        verdict = verdict_if_independent(self.accesses, loop)
+        if verdict is None or self._why_in_order(loop, verdict) is not None:
+            return None
+        chosen = self._tested(loop, verdict)
         return chosen if isinstance(chosen, Chosen) else None
 
     def in_nest(self, loop: LoopContext) -> Iterator[Chosen]:
@@ -239,8 +241,8 @@ class Search(Struct, frozen=True):
         for other in self.scope.loops.values():
             if other is loop or not loop.contains(other) or (self._is_promised(other) and not self.promises):
                 continue
-            found = loop_verdict(self.accesses, other)
-            if self._why_in_order(other, found) is not None:
+            found = verdict_if_independent(self.accesses, other)
+            if found is None or self._why_in_order(other, found) is not None:
                 continue
             more = dict.fromkeys((*assumptions, *needed_assumptions(self.accesses, other, found, loop)))
             both = run_time_tests(self.accesses, loop, more, parameters)

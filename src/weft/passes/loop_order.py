@@ -207,7 +207,7 @@ def _legal(accesses: Accesses, outer: LoopContext, inner: LoopContext) -> list[A
     private = private_objects(accesses, outer)
     if private:
         return None
-    found = DependenceTest(accesses, outer, (inner, -1)).run(private)
+    found = DependenceTest(accesses, outer, (inner, -1)).run(private, 0)
     if found.found or found.opaque or not found.is_complete:
         return None
     if any(accesses.reconstruction.trip_count(loop) is None for loop in (outer, inner)):

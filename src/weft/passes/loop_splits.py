@@ -19,7 +19,7 @@ from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before, run_time_tests
 from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
-from weft.analysis.sequential.verdicts import Verdict, loop_verdict
+from weft.analysis.sequential.verdicts import Verdict, verdict_if_independent
 from weft.analysis.symbolic.expression import Maximum
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function, Module
@@ -118,10 +118,8 @@ def _is_independent(accesses: Accesses, loops: Iterable[LoopContext]) -> dict[As
     """What it rests on that no iterations of loops depend on each other; None where some may."""
     assumptions: dict[Assumption, None] = {}
     for loop in loops:
-        verdict = loop_verdict(accesses, loop)
-        if verdict.verdict is not Verdict.PARALLEL or verdict.private or verdict.dependences is None:
-            return None
-        if verdict.dependences.found:
+        verdict = verdict_if_independent(accesses, loop)
+        if verdict is None or verdict.verdict is not Verdict.PARALLEL or verdict.private:
             return None
         assumptions.update(dict.fromkeys(verdict.assumptions))
     return assumptions

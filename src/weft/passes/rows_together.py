@@ -225,7 +225,7 @@ def assumed_in_order(
     """What it rests on that a loop may be done in another order, with loops inside; None where it may not."""
     if private_objects(accesses, loop) or accesses.reconstruction.trip_count(loop) is None:
         return None
-    found = DependenceTest(accesses, loop, order=order).run(frozenset())
+    found = DependenceTest(accesses, loop, order=order).run(frozenset(), 0)
     if found.found or found.opaque or not found.is_complete:
         return None
     assumed = dict.fromkeys(found.assumptions)

@@ -236,7 +236,7 @@ def _least_waves(
         return Waves(tuple(zip(parts[:upto], shifted, strict=True)), slope, steps, strict)
 
     def holds(waves: Waves) -> bool:
-        found = DependenceTest(accesses, loop, order=waves).run(frozenset())
+        found = DependenceTest(accesses, loop, order=waves).run(frozenset(), 0)
         if found.found or found.opaque or not found.is_complete:
             return False
         assumptions.update(dict.fromkeys(found.assumptions))

@@ -31,7 +31,7 @@ _WIDTHS = {"i32": 32, "float": 32, "i64": 64, "double": 64}
 def with_halved_masks(text: str, isa: Isa) -> str | None:
     """A module's text with such bits; None where it has none."""
     is_better = isa.arch == "x86_64" and not isa.mask_registers and isa.vector_bits == 256
-    if not is_better or not _BITS.search(text):
+    if not is_better or not any(f"bitcast <{lanes} x i1>" in text for lanes in (8, 16)):
         return None
     lines = text.split("\n")
     compared: dict[str, re.Match[str]] = {}
@@ -42,10 +42,10 @@ def with_halved_masks(text: str, isa: Isa) -> str | None:
     for number, line in enumerate(lines):
         if line.startswith("define "):
             compared = {}
-        elif (found := _COMPARISON.match(line)) is not None:
+        elif "cmp " in line and (found := _COMPARISON.match(line)) is not None:
             if int(found["lanes"]) * _WIDTHS[found["type"]] == 2 * isa.vector_bits:
                 compared[found["name"]] = found
-        elif (bits := _BITS.fullmatch(line)) is not None and bits["mask"] in compared:
+        elif compared and (bits := _BITS.fullmatch(line)) is not None and bits["mask"] in compared:
             lines[number] = _halved(bits, compared[bits["mask"]], f"{prefix}.{made}")
             made += 1
     return "\n".join(lines) if made else None

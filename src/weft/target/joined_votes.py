@@ -24,8 +24,8 @@ import re
 from collections.abc import Callable
 
 from weft.machine.targets import Isa
+from weft.target.definitions import parts_by_definition
 
-FUNCTION = re.compile(r"(?m)^(?=define )")
 _VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
 NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
 LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
@@ -76,7 +76,7 @@ def with_joined_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
     if not joins_votes(isa) or not _VOTE.search(text):
         return None
-    parts = FUNCTION.split(text)
+    parts = parts_by_definition(text)
     done = [_Votes(part, isa) if _VOTE.search(part) else None for part in parts]
     if not any(votes is not None and votes.made for votes in done):
         return None
@@ -90,11 +90,12 @@ def with_joined_votes(text: str, isa: Isa) -> str | None:
 class _Votes:
     """The votes of one function, replaced line by line."""
 
-    __slots__ = ("_blocks", "_defined", "_isa", "_named", "_prefix", "declarations", "lines", "made")
+    __slots__ = ("_before", "_blocks", "_defined", "_isa", "_prefix", "declarations", "lines", "made")
 
     def __init__(self, text: str, isa: Isa) -> None:
         self._isa = isa
-        self.lines = text.split("\n")
+        self._before = tuple(text.split("\n"))
+        self.lines = list(self._before)
         self.declarations: set[str] = set()
         self._prefix = "%weft.vote"
         while self._prefix in text:
@@ -102,23 +103,28 @@ class _Votes:
             self._prefix += ".again"
         self.made = 0
         self._defined: dict[str, tuple[int, str]] = {}
-        self._named: dict[str, list[int]] = {}
         self._blocks: list[int] = []
         for number, line in enumerate(self.lines):
             self._blocks.append(number if LABEL.match(line) else self._blocks[-1] if number else 0)
-            for name in set(NAME.findall(line)):
-                self._named.setdefault(name, []).append(number)
             if found := LINE.match(line):
                 self._defined[found[1]] = number, found[2]
         asked: dict[str, list[tuple[str, re.Match[str]]]] = {}
         for name, (_, line) in self._defined.items():
-            found = _ANY.fullmatch(line) or _COUNT.fullmatch(line)
+            found = _ANY.fullmatch(line)
+            if found is None and "@llvm.ctpop." in line:
+                found = _COUNT.fullmatch(line)
             if found is not None:
                 asked.setdefault(found["bits"], []).append((name, found))
         for bits, votes in asked.items():
             # What else is made of the bits needs their order.
-            if bits in self._defined and len(self._named[bits]) == 1 + len(votes):
+            if bits in self._defined and len(self._naming(bits)) == 1 + len(votes):
                 self._replace(bits, votes)
+
+    def _naming(self, name: str) -> list[int]:
+        """The lines that name a value; few values are asked for, so lines are not taken apart for all of them."""
+        return [
+            number for number, line in enumerate(self._before) if name in line and name in NAME.findall(line)
+        ]
 
     def _replace(self, bits: str, votes: list[tuple[str, re.Match[str]]]) -> None:
         found = _BITS.match(self._defined[bits][1])
@@ -157,7 +163,7 @@ class _Votes:
     def _is_packed(self, mask: str, bits: str) -> bool:
         """Whether a mask goes on to other blocks, as bytes in one register."""
         at = self._blocks[self._defined[mask][0]]
-        others = [n for n in self._named[mask] if n != self._defined[bits][0]]
+        others = [n for n in self._naming(mask) if n != self._defined[bits][0]]
         return any(self._blocks[n] != at or " = phi <" in self.lines[n] for n in others)
 
     def _width(self, mask: str, left: int) -> int:

@@ -25,7 +25,8 @@ import re
 from msgspec import Struct, field
 
 from weft.machine.targets import Isa
-from weft.target.joined_votes import FUNCTION, LABEL, LINE, NAME
+from weft.target.definitions import parts_by_definition
+from weft.target.joined_votes import LABEL, LINE, NAME
 
 _MASKS = re.compile(
     r"(?:phi|and|or|or disjoint|xor|freeze|insertelement|load|(?:tail )?call) <(\d+) x i1>"
@@ -63,7 +64,7 @@ def with_mask_bytes(text: str, isa: Isa) -> str | None:
     prefix = "%weft.mask"
     while prefix in text:
         prefix += ".again"
-    parts = FUNCTION.split(text)
+    parts = parts_by_definition(text)
     changed = [_in_bytes(part, most, prefix) if part.startswith("define ") else part for part in parts]
     return "".join(changed) if changed != parts else None
 

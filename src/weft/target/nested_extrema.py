@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+from weft.target.definitions import parts_by_definition
+
 _SELECT = re.compile(r"  (%\S+) = select i1 (\S+), (half|bfloat|float|double) (\S+), \3 ([^\s,]+)(.*)")
 _COMPARISON = re.compile(r"  (%\S+) = fcmp ([ou]\w\w) (half|bfloat|float|double) (\S+), ([^\s,]+)")
 
@@ -24,7 +26,7 @@ def without_nested_extrema(text: str) -> str | None:
     """A module's text without such nests; None where it has none."""
     if not _may_nest(text):
         return None
-    functions = re.split(r"(?m)^(?=define )", text)
+    functions = parts_by_definition(text)
     found = [_flattened(function) for function in functions]
     if not any(found):
         return None

@@ -122,6 +122,8 @@ def _alignment(call: Instruction, argument: int) -> int:
 
 def with_numbered_accesses(text: str) -> str:
     """Return a module's text with definitions of the functions that `number_accesses` calls."""
+    if "@weft.gather." not in text and "@weft.scatter." not in text:
+        return text
     return _DECLARED.sub(_definition, text)
 
 

@@ -125,6 +125,8 @@ def _suffix(type: Type) -> str:
 
 def with_ordinary_lanes(text: str, isa: Isa) -> str:
     """Return a module's text with definitions of the functions that `mark_ordinary` calls."""
+    if _NAME not in text:
+        return text
     needed: dict[str, str] = {}
 
     def define(found: re.Match[str]) -> str:

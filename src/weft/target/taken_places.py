@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 
 from weft.machine.targets import Isa
+from weft.target.definitions import parts_by_definition
 
 _LABEL = re.compile(r"^[-\w.$]+:")
 _LOAD = re.compile(r"^  (?P<value>%[-\w.$]+) = load i(?:32|64), ptr (?P<at>%[-\w.$]+)(?=,|$)")
@@ -40,7 +41,7 @@ def with_taken_places(text: str, isa: Isa) -> str:
     """Return a module's text in which the addresses of such counters are hidden, on x86."""
     if isa.arch != "x86_64":
         return text
-    functions = re.split(r"(?m)^(?=define )", text)
+    functions = parts_by_definition(text)
     return "".join([functions[0], *map(_with_hidden, functions[1:])])
 
 

@@ -101,7 +101,7 @@ def asks_before_stores(isa: Isa) -> bool:
 
 def with_whole_stores(text: str, isa: Isa) -> str:
     """Return a module's text in which masked stores ask first, if `isa` is of a core that wants that."""
-    if not asks_before_stores(isa):
+    if not asks_before_stores(isa) or "@llvm.masked.store." not in text:
         return text
     needed: set[_Store] = set()
 

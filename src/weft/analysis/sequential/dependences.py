@@ -76,7 +76,7 @@ class Dependences(Struct, frozen=True):
     Parameters
     ----------
     found
-        Pairs that may meet; all of them if they are no more than `MAX_FOUND`.
+        Pairs that may meet; all of them if they are no more than were asked for.
     opaque
         What is not described and may write.
     assumptions
@@ -134,8 +134,11 @@ class DependenceTest:
         self._known: dict[object, tuple[bool, int | None]] = {}
         self._rows: dict[tuple[Access, Row], list[Assumption] | None] = {}
 
-    def run(self, private: frozenset[Symbol]) -> Dependences:
-        """All pairs of accesses in the loop, but those of objects of which each iteration has its own."""
+    def run(self, private: frozenset[Symbol], most: int = MAX_FOUND) -> Dependences:
+        """All pairs of accesses in the loop, but those of objects of which each iteration has its own.
+
+        No more are looked for once there are more than `most`: 0 where it is asked only whether there is any.
+        """
         all = self._accesses.of(self._loop)
         opaque = [a for a in all if isinstance(a, Opaque)]
         plain = [a for a in all if isinstance(a, Access) and a.base not in private]
@@ -151,7 +154,7 @@ class DependenceTest:
                 if other.is_write and position[other] < position[write]:
                     continue
                 found += self._pair(write, other, assumptions)
-                if len(found) > MAX_FOUND:
+                if len(found) > most:
                     # The pairs that are left may meet, too.
                     return Dependences(tuple(found), tuple(opaque), tuple(assumptions), False)
         return Dependences(tuple(found), tuple(opaque), tuple(assumptions))

@@ -133,7 +133,7 @@ def _is_split_by(accesses: Accesses, loop: LoopContext, verdict: LoopVerdict, ch
     """Whether no two iterations before the chosen one meet, and no two behind it."""
     now = as_expression(loop.iteration)
     for side in (chosen - 1 - now, now - chosen - 1):
-        left = DependenceTest(accesses, loop, within=(side,)).run(verdict.private)
+        left = DependenceTest(accesses, loop, within=(side,)).run(verdict.private, 0)
         if left.found or left.opaque or not left.is_complete:
             return False
     return True

@@ -93,6 +93,17 @@ def loop_verdict(accesses: Accesses, loop: LoopContext) -> LoopVerdict:
     return _Judgement(accesses, loop).verdict()
 
 
+def verdict_if_independent(accesses: Accesses, loop: LoopContext) -> LoopVerdict | None:
+    """The verdict on a loop of which no condition fails and that carries nothing through memory; None for others.
+
+    One dependence is enough to know, where `loop_verdict` names them all.
+    """
+    verdict = _Judgement(accesses, loop).verdict(briefly=True)
+    if verdict.verdict is Verdict.SEQUENTIAL or verdict.dependences is None or verdict.dependences.found:
+        return None
+    return verdict
+
+
 class _Judgement:
     __slots__ = (
         "_accesses", "_assumptions", "_failed", "_found", "_loop", "_made", "_patterns", "_private", "_searches",
@@ -111,7 +122,8 @@ class _Judgement:
         self._searches = False
         self._trips = self._made.trip_count(loop)
 
-    def verdict(self) -> LoopVerdict:
+    def verdict(self, briefly: bool = False) -> LoopVerdict:
+        """The verdict; `briefly`, the first that says that the loop is not independent is enough."""
         loop = self._loop
         shape = shape_of(self._made, loop)
         if shape is None:
@@ -122,7 +134,9 @@ class _Judgement:
         writes = self._leaving()
         carried = carried_values(self._made, loop, shape)
         counters = self._values(carried, shape)
-        dependences = DependenceTest(self._accesses, loop).run(self._private)
+        if briefly and self._failed:
+            return self._result(None)
+        dependences = DependenceTest(self._accesses, loop).run(self._private, 0 if briefly else MAX_FOUND)
         self._memory(dependences, counters, shape)
         self._behind(carried, shape)
         if self._searches and writes:

@@ -270,15 +270,18 @@ of some columns of a matrix stay in the cache (`weft.codegen.panels`)."""
 
 
 def multiplied(a: Any, b: Any, out: Any, zero: Any) -> None:
-    """Store the matrix product of two matrices, each sum in order."""
-    inner = a.shape[1]
+    """Store the matrix product of two matrices, each sum in order.
+
+    Rows of `b` are added up as they lie in memory: a copy takes less than reading them apart two times.
+    """
+    inner, whole = a.shape[1], np.ascontiguousarray(b)
     begun = min(inner, DEEP) if out.shape[0] >= BOX and out.shape[1] >= BOX else 0
     if begun > 0:
-        _multiplied_in_boxes(np.ascontiguousarray(a), np.ascontiguousarray(b), begun, out, zero)
+        _multiplied_in_boxes(np.ascontiguousarray(a), whole, begun, out, zero)
     else:
         out.fill(0)
     if begun < inner:
-        add_by_rows(a, b, begun, out)
+        add_by_rows(a, whole, begun, out)
 
 
 def _multiplied_in_boxes(a: Any, b: Any, inner: Any, out: Any, zero: Any) -> None:
@@ -318,6 +321,11 @@ def multiplied_by_rows(a: Any, b: Any, out: Any) -> None:
     """Store the matrix product of two matrices, each sum in order, adding up rows of `b`."""
     out.fill(0)
     add_by_rows(a, b, 0, out)
+
+
+def multiplied_as_they_lie(a: Any, b: Any, out: Any) -> None:
+    """The same, of rows as they lie in memory."""
+    multiplied_by_rows(a, np.ascontiguousarray(b), out)
 
 
 def applied(a: Any, x: Any, out: Any, zero: Any, in_any_order: Any) -> None:

@@ -64,7 +64,7 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
         left, whole = (view_as(low, v, [None, 0]) for v in (a, made))
         call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [left, b, whole], {}))
     elif dtype.kind == "c":
-        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [a, b, made], {}))
+        call_function(low, device_arrays.multiplied_as_they_lie, Arguments("@", [a, b, made], {}))
     else:
         call_function(low, device_arrays.multiplied, Arguments("@", [a, b, made, sums[0]], {}))
     return made
