@@ -28,7 +28,8 @@ import re
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.joined_votes import FUNCTION, LABEL, LINE, NAME
+from weft.target.definitions import parts_by_definition
+from weft.target.joined_votes import LABEL, LINE, NAME
 
 MOST_COMPARISONS = 2
 """Of how many a mask is joined that is made again."""
@@ -61,7 +62,7 @@ def with_compared_again(text: str, isa: Isa) -> str | None:
     """A module's text with such masks; None where it has none."""
     if isa.arch != "x86_64" or isa.mask_registers:
         return None
-    parts = FUNCTION.split(text)
+    parts = parts_by_definition(text)
     done = [_Masks(part) if " x i1>" in part else None for part in parts]
     if not any(masks is not None and masks.made for masks in done):
         return None
