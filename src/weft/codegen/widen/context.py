@@ -73,6 +73,8 @@ class Widening:
         Accesses that are made together, for each block whose accesses have been looked at.
     own_objects
         What is known of lanes' own objects that they access at places of their own.
+    asked_next
+        For which offsets from a place what lanes look up next has been asked for, by block and place.
     pieces
         What has been loaded in this block in contiguous pieces.
     extents
