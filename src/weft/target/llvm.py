@@ -18,7 +18,6 @@ import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
 from weft.machine.targets import best_isa
-from weft.target.nested_extrema import without_nested_extrema
 from weft.target.newgvn import has_lost_stores, is_bounded, with_plain_stores, with_unordered_stores
 from weft.target.once import FORK_LOCKS
 
@@ -125,6 +124,9 @@ class ParsedModule:
         Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``, which may take no
         store away. To ``instcombine`` extrema are given without a nest (`weft.target.nested_extrema`).
         """
+        # Calls of kept code, which need the rest of this file, run no passes.
+        from weft.target.nested_extrema import without_nested_extrema
+
         # LLVM takes longer to print a module than some passes do.
         text: str | None = None
         for name, group in itertools.groupby(
