@@ -53,11 +53,6 @@ around which pixels look for the nearest centre, 16 lanes take 0.46 of the time 
 0.74 of that, where the model says 1.07 and 1.22; rows of 1000 floats less their means take 0.73 in 16."""
 
 
-STRETCH_DIVISION = 12.0
-"""Cycles of the division by which a lane group finds out whether it lies in one stretch. Table; measured on Zen 3: sums
-of three planes in rows of 1024 take 2.2 times as long in 8 lanes as in 32, with SSE2 1.9 times in 4 as in 8."""
-
-
 class WidthChoice(Struct, frozen=True):
     """A width, and why that one, as words that go on from "runs so many threads at a time, ".
 
@@ -179,7 +174,7 @@ class _Weights:
         most = min(MAX_WIDTH, self._least * registers)
         if self._bits > 8:
             # Masks of more lanes are packed. Those of bytes are as long as these anyway: measured on Zen 3, of 16
-            # programs on bytes four take half to two thirds of the time in 64 lanes, and none more than 1.1 times.
+            # programs on bytes three take half to two thirds of the time in 64 lanes, and none more than 1.12 times.
             most = min(most, isa.mask_lanes)
         if most == isa.mask_lanes and isa.vector_bits >= 256 and self.model.descends:
             # Masks of twice as many lanes are packed, which is nothing beside waiting for what lanes look up. Measured
@@ -203,7 +198,7 @@ class _Weights:
         """The best width of lane groups; before there are versions of it the divergence says what threads divide by."""
         widths, bits = self._widths, self._bits
         meets_stretches = divides_into_stretches(before, self._least)
-        division = STRETCH_DIVISION if meets_stretches else 0.0
+        division = self.constants.stretch_division if meets_stretches else 0.0
         cost = {w: self.model.cycles_of_thread(w) + division / w for w in widths}
         second, further = self.constants.wider_worthwhile
         best, beyond = self._least, False

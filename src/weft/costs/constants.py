@@ -159,6 +159,9 @@ class Constants(Struct, frozen=True):
         To ask at run time whether lanes are neighbours, and how many doublings of a lane group lose all that are: of a
         butterfly's distances each is as likely. Measured: bitonic sort of 2^15 numbers takes 7.6 ms in 16 lanes of AVX2
         and 9.8 ms in 32, with AVX-512 5.0, 4.1 and 4.4 ms in 16, 32 and 64.
+    stretch_division
+        The division by which a lane group finds out whether it lies in one stretch. Table; measured on Zen 3: sums of
+        three planes in rows of 1024 take 2.2 times as long in 8 lanes as in 32, with SSE2 1.9 times in 4 as in 8.
     row_copies
         Bytes that copies of the rows that all lanes of a group read again and again may have together: a third to a
         half of the nearest cache. Guess.
@@ -209,6 +212,7 @@ class Constants(Struct, frozen=True):
     slow_gather: float = 25.0
     neighbour_test: float = 4.0
     neighbour_doublings: float = 16.0
+    stretch_division: float = 12.0
     row_copies: int = 16 << 10
 
 

@@ -11,10 +11,11 @@ from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
 from weft.analysis.loops.own_walks import keeps_own_stack, may_be_neighbours, may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
-from weft.analysis.memory.far_steps import PAGE, far_step, step_of
+from weft.analysis.memory.far_steps import PAGE, far_step
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.lane_registers import LaneRegisters
+from weft.costs.loaded_lengths import counts_to_loaded
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses
 from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
@@ -198,32 +199,9 @@ class WidthModel:
         if loop not in self._loaded:
             exits = (self._view.blocks[source].terminator for source, _ in loop.exit_edges)
             self._loaded[loop] = self._is_divergent(loop) and any(
-                self._counts_to_loaded(b.operands[0], loop) for b in exits if b.operands
+                counts_to_loaded(b.operands[0], loop, self._divergence) for b in exits if b.operands
             )
         return self._loaded[loop]
-
-    def _counts_to_loaded(self, condition: Value, loop: Loop) -> bool:
-        if not isinstance(condition, Instruction) or condition.op != "icmp":
-            return False
-        header, latches = self._view.blocks[loop.header], [self._view.blocks[n] for n in loop.latches]
-        a, b = map(_without_casts, condition.operands)
-        for counter, bound in ((a, b), (b, a)):
-            if not isinstance(bound, Instruction) or bound.op != "load" or self._is_in(bound, loop):
-                continue
-            phis = (counter, *counter.operands) if isinstance(counter, Instruction) else ()
-            if any(
-                isinstance(p, Instruction)
-                and p.is_phi
-                and p.block is header
-                and step_of(p, latch) is not None
-                for p in phis
-                for latch in latches
-            ):
-                return not self._divergence.shape(bound).is_uniform
-        return False
-
-    def _is_in(self, value: Instruction, loop: Loop) -> bool:
-        return value.block is not None and self._view.index[value.block] in loop.blocks
 
     def _cycles(self, instruction: Instruction, costs: RegionCosts) -> float:
         """Cycles of a lane group's instruction. Lanes that turn out to be neighbours are not in every wider group."""
@@ -419,9 +397,3 @@ def _with_addresses(loads: Iterable[Instruction]) -> set[Instruction]:
                 found.add(value)
                 work.append(value)
     return found
-
-
-def _without_casts(value: Value) -> Value:
-    while isinstance(value, Instruction) and value.op in ("sext", "zext", "trunc"):
-        value = value.operands[0]
-    return value

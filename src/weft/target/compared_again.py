@@ -28,8 +28,7 @@ import re
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.definitions import parts_by_definition
-from weft.target.joined_votes import LABEL, LINE, NAME
+from weft.target.definitions import LABEL, LINE, NAME, POISONS, WIDTHS, parts_by_definition
 
 MOST_COMPARISONS = 2
 """Of how many a mask is joined that is made again."""
@@ -52,8 +51,6 @@ _PART = re.compile(
     r"<(?P<count>\d+) x i32> <(?P<places>[^>]*)>(?:, !.*)?"
 )
 _FREEZE = re.compile(r"freeze <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+)(?:, !.*)?")
-_WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
-_POISONS = frozenset(("fast", "nnan", "ninf", "samesign"))
 _TRUE, _FALSE = "splat (i1 true)", "zeroinitializer"
 _NO_MASK = MOST_COMPARISONS + 1
 
@@ -156,7 +153,7 @@ class _Masks:
     def _count(self, line: str) -> int:
         if found := _COMPARISON.fullmatch(line):
             packed_to = max(8, 128 // int(found["lanes"]))
-            return 1 if _WIDTHS[found["type"]] > packed_to else _NO_MASK
+            return 1 if WIDTHS[found["type"]] > packed_to else _NO_MASK
         if found := _PART.fullmatch(line):
             return self._comparisons(found["mask"]) if _lanes_of(found) else _NO_MASK
         if found := _LOGIC.fullmatch(line) or _SELECT.fullmatch(line):
@@ -189,7 +186,7 @@ class _Masks:
                 values = [new(lanes.of(whole, type, v)) if v.startswith("%") else v for v in values]
             if frozen:
                 values = [new(f"freeze <{count} x {type}> {v}") if v.startswith("%") else v for v in values]
-                op = " ".join(word for word in op.split() if word not in _POISONS)
+                op = " ".join(word for word in op.split() if word not in POISONS)
             return new(f"{op} <{count} x {type}> {', '.join(values)}")
         found = _LOGIC.fullmatch(line) or _SELECT.fullmatch(line)
         assert found is not None

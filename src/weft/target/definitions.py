@@ -1,6 +1,19 @@
-"""LLVM's text taken apart at the definitions of functions."""
+"""LLVM's text taken apart: at the definitions of functions, and their lines."""
 
 from __future__ import annotations
+
+import re
+
+NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
+LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
+LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
+"""A line that makes a value: its name, and of what."""
+
+WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
+"""Bits of the types of elements."""
+
+POISONS = frozenset(("fast", "nnan", "ninf", "samesign"))
+"""Flags of comparisons by which what they give may be poison."""
 
 
 def parts_by_definition(text: str) -> list[str]:

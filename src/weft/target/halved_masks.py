@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
+from weft.target.definitions import WIDTHS
 
 _BITS = re.compile(
     r"  (?P<name>%\S+) = bitcast <(?P<lanes>8|16) x i1> (?P<mask>%[^\s,]+) to i(?P=lanes)(?P<rest>(?:, !.*)?)"
@@ -25,7 +26,6 @@ _COMPARISON = re.compile(
     r"  (?P<name>%\S+) = (?P<op>[fi]cmp(?: [a-z]+)+) <(?P<lanes>8|16) x (?P<type>i32|i64|float|double)> "
     r"(?P<left>%[^\s,]+|zeroinitializer|splat \([^()]*\)), (?P<right>%[^\s,]+|zeroinitializer|splat \([^()]*\))"
 )
-_WIDTHS = {"i32": 32, "float": 32, "i64": 64, "double": 64}
 
 
 def with_halved_masks(text: str, isa: Isa) -> str | None:
@@ -43,7 +43,7 @@ def with_halved_masks(text: str, isa: Isa) -> str | None:
         if line.startswith("define "):
             compared = {}
         elif "cmp " in line and (found := _COMPARISON.match(line)) is not None:
-            if int(found["lanes"]) * _WIDTHS[found["type"]] == 2 * isa.vector_bits:
+            if int(found["lanes"]) * WIDTHS[found["type"]] == 2 * isa.vector_bits:
                 compared[found["name"]] = found
         elif compared and (bits := _BITS.fullmatch(line)) is not None and bits["mask"] in compared:
             lines[number] = _halved(bits, compared[bits["mask"]], f"{prefix}.{made}")

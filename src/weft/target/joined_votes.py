@@ -24,12 +24,9 @@ import re
 from collections.abc import Callable
 
 from weft.machine.targets import Isa
-from weft.target.definitions import parts_by_definition
+from weft.target.definitions import LABEL, LINE, NAME, POISONS, WIDTHS, parts_by_definition
 
 _VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
-NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
-LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
-LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 _BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
 _ANY = re.compile(
     r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), (?P<settled>0|-1)(?P<rest>(?:, !.*)?)"
@@ -60,8 +57,6 @@ _COUNTING = frozenset(
         "declare i32 @llvm.ctpop.i32(i32)",
     )
 )
-_WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
-_POISONS = frozenset(("fast", "nnan", "ninf", "samesign"))
 _TRUE, _FALSE = "splat (i1 true)", "zeroinitializer"
 MOST_DEEP = 8
 """Masks of masks of masks; deeper ones are left alone."""
@@ -172,11 +167,11 @@ class _Votes:
             return 0
         line = self._defined[mask][1]
         if found := _COMPARISON.match(line):
-            return _WIDTHS[found["type"]]
+            return WIDTHS[found["type"]]
         if found := _FREEZE.match(line):
             inner = self._defined.get(found["mask"])
             compared = _COMPARISON.match(inner[1]) if inner else None
-            return _WIDTHS[compared["type"]] if compared and _operands(compared) else 0
+            return WIDTHS[compared["type"]] if compared and _operands(compared) else 0
         if found := _LOGIC.match(line):
             one, other = self._width(found["left"], left - 1), found["right"]
             if other == _TRUE:
@@ -247,7 +242,7 @@ class _Votes:
                 lines.append(f"  {frozen} = freeze {type} {value}")
                 value = frozen
             operands.append(value)
-        flags = "".join(f" {flag}" for flag in found["flags"].split() if flag not in _POISONS)
+        flags = "".join(f" {flag}" for flag in found["flags"].split() if flag not in POISONS)
         lines.append(f"  {mask} = {found['op']}{flags} {found['predicate']} {type} {', '.join(operands)}")
         self.lines[number] = self.lines[number].replace(f"  {mask} = {line}", "\n".join(lines))
         self._defined[mask] = number, lines[-1].split(" = ", 1)[1]

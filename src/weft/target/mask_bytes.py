@@ -25,8 +25,7 @@ import re
 from msgspec import Struct, field
 
 from weft.machine.targets import Isa
-from weft.target.definitions import parts_by_definition
-from weft.target.joined_votes import LABEL, LINE, NAME
+from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition
 
 _MASKS = re.compile(
     r"(?:phi|and|or|or disjoint|xor|freeze|insertelement|load|(?:tail )?call) <(\d+) x i1>"

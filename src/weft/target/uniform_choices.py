@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
+from weft.target.definitions import WIDTHS
 
 _CHOICE = re.compile(
     r"  (?P<name>%\S+) = select(?P<flags>(?: [a-z]+)*) i1 (?P<condition>%[^\s,]+), "
     r"<(?P<lanes>\d+) x (?P<type>i32|i64|float|double)> (?P<rest>.*)"
 )
-_BITS = {"i32": 32, "float": 32, "i64": 64, "double": 64}
 
 
 def with_blended_choices(text: str, isa: Isa) -> str | None:
@@ -45,7 +45,7 @@ def with_blended_choices(text: str, isa: Isa) -> str | None:
 
 
 def _blended(choice: re.Match[str], prefix: str) -> str:
-    lanes, bits = choice["lanes"], _BITS[choice["type"]]
+    lanes, bits = choice["lanes"], WIDTHS[choice["type"]]
     vector = f"<{lanes} x i{bits}>"
     return "\n".join(
         (

@@ -21,10 +21,11 @@ from msgspec import Struct
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.masked import masked_gather, masked_scatter
 from weft.codegen.widen.own_pairs import HALF, OwnPair, find_own_pairs, site_of
+from weft.codegen.widen.stack import element_numbers
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.constants import zero_of
-from weft.ir.types import I8, I32, I64, VOID, ArrayType, IntType, VectorType, int_type
+from weft.ir.types import I8, I32, I64, VOID, ArrayType, VectorType, int_type
 
 
 class OwnObjects(Struct):
@@ -62,7 +63,7 @@ def load_own(w: Widening, load: Instruction) -> bool:
         base = _object(w, load)
         size = w.module.layout.store_size(load.type)
         places = _active_places(w, base, numbers, size, written=False)
-        address = w.builder.gep(int_type(8 * size), base, (places,))
+        address = _gep(w, base, places, size)
         result = masked_gather(w, w.lanes.vector(load.type), address, w.lanes.all_lanes, size)
         result.loc = load.loc
         w.set_vector(load, result)
@@ -82,7 +83,7 @@ def store_own(w: Widening, store: Instruction) -> bool:
         base, data = _object(w, store), w.vector(store.stored_value)
         size = w.module.layout.store_size(store.accessed_type)
         places = _active_places(w, base, numbers, size, written=True)
-        address = w.builder.gep(int_type(8 * size), base, (places,))
+        address = _gep(w, base, places, size)
         built = masked_scatter(w, data, address, w.lanes.all_lanes, size)
         built.loc = store.loc
     elif store is pair.last:
@@ -105,30 +106,23 @@ def _numbers(w: Widening, access: Instruction) -> Value | None:
     location = w.addresses.location(access.pointer)
     if any(scale % size for scale in (location.offset, *location.terms.values())):
         return None
-    first = location.offset // size * width
-    total: Value = w.lanes.constant(I32, [first + lane for lane in range(width)])
-    for index, scale in location.terms.items():
-        number = _as_i32(w, w.vector(index))
-        factor = w.lanes.splat(ConstInt(I32, scale // size * width % 2**32))
-        total = w.builder.binary("add", w.builder.binary("mul", number, factor), total)
-    return total
-
-
-def _as_i32(w: Widening, index: Value) -> Value:
-    scalar = index.type.scalar
-    assert isinstance(scalar, IntType)
-    if scalar.bits == 32:
-        return index
-    return w.builder.cast("trunc" if scalar.bits > 32 else "sext", index, w.lanes.vector(I32))
+    first = [location.offset // size * width + lane for lane in range(width)]
+    return element_numbers(w, first, location.terms.items(), size)
 
 
 def _active_places(w: Widening, base: Instruction, numbers: Value, size: int, *, written: bool) -> Value:
-    """The numbers of active lanes, and of the others those of a row that is there for them, as 64 bits."""
-    if w.mask is not None:
-        first = _spare_row(w, base, size, written=written) * w.lanes.width
-        row = w.lanes.constant(I32, [first + lane for lane in range(w.lanes.width)])
-        numbers = w.builder.select(w.mask, numbers, row)
-    return w.builder.cast("zext", numbers, w.lanes.vector(I64))
+    """The numbers of active lanes, and of the others those of a row that is there for them."""
+    if w.mask is None:
+        return numbers
+    first = _spare_row(w, base, size, written=written) * w.lanes.width
+    row = w.lanes.constant(I32, [first + lane for lane in range(w.lanes.width)])
+    return w.builder.select(w.mask, numbers, row)
+
+
+def _gep(w: Widening, base: Instruction, places: Value, size: int) -> Value:
+    """The addresses of elements of an object, in vectors of 64 bits."""
+    wide = w.builder.cast("zext", places, w.lanes.vector(I64))
+    return w.builder.gep(int_type(8 * size), base, (wide,))
 
 
 def _spare_row(w: Widening, base: Instruction, size: int, *, written: bool) -> int:
@@ -175,10 +169,7 @@ def _joined(w: Widening, pair: OwnPair) -> Instruction:
 def _addresses(w: Widening, pair: OwnPair, numbers: Value, *, written: bool) -> list[Value]:
     """The address of each lane's pair."""
     base, builder = _joined(w, pair), w.builder
-    if w.mask is not None:
-        first = _spare_row(w, base, 2 * HALF, written=written) * w.lanes.width
-        row = w.lanes.constant(I32, [first + lane for lane in range(w.lanes.width)])
-        numbers = builder.select(w.mask, numbers, row)
+    numbers = _active_places(w, base, numbers, 2 * HALF, written=written)
     found: list[Value] = []
     for lane in range(w.lanes.width):
         number = builder.cast("zext", builder.extract_element(numbers, ConstInt(I64, lane)), I64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from weft.analysis.memory.addresses import LinearAddress, decompose, with_factors
 from weft.codegen.widen.context import Widening
@@ -69,16 +69,33 @@ def _from_one_address(w: Widening, address: LinearAddress, element: int, name: s
 
     Objects are far smaller than 4 GiB, so in lanes that access memory 32 bits of an index are enough.
     """
-    width, builder = w.lanes.width, w.builder
     strides = [s for s in w.divergence.shape(address.base).strides if isinstance(s, int)]
-    first = [(o + address.offset * width) // element for o in w.lanes.offsets(strides)]
-    total: Value = w.lanes.constant(I32, first)
+    first = [(o + address.offset * w.lanes.width) // element for o in w.lanes.offsets(strides)]
     address = with_factors(address)
-    for index, scale in zip(address.indices, address.scales, strict=True):
+    total = element_numbers(w, first, zip(address.indices, address.scales, strict=True), element)
+    return w.builder.gep(int_type(8 * element), w.scalar(address.base), (total,), name=name)
+
+
+def element_numbers(
+    w: Widening, first: Sequence[int], terms: Iterable[tuple[Value, int]], element: int
+) -> Value:
+    """Each lane's number of an element among those of all lanes, in 32 bits.
+
+    Parameters
+    ----------
+    first
+        Of each lane, the number where all indices are 0.
+    terms
+        Indices, and how many bytes of one thread's object each counts for.
+    element
+        Bytes of an element.
+    """
+    total: Value = w.lanes.constant(I32, first)
+    for index, scale in terms:
         number = _as_i32(w, w.vector(index))
-        factor = w.lanes.splat(ConstInt(I32, scale // element * width % 2**32))
-        total = builder.binary("add", builder.binary("mul", number, factor), total)
-    return builder.gep(int_type(8 * element), w.scalar(address.base), (total,), name=name)
+        factor = w.lanes.splat(ConstInt(I32, scale // element * w.lanes.width % 2**32))
+        total = w.builder.binary("add", w.builder.binary("mul", number, factor), total)
+    return total
 
 
 def _as_i32(w: Widening, index: Value) -> Value:
