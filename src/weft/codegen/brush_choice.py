@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.analysis.loops.indexed_gathers import has_indexed_gathers
 from weft.analysis.loops.parallel_loops import ParallelLoop
@@ -37,6 +38,7 @@ from weft.passes.runner import Runner
 from weft.switches import Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.loops.outline_nest import iteration_bounds, outline_nest
+from weft.transform.scalar_replacement.policy import PolicyName
 
 WORTHWHILE = 0.95
 """Of the cycles of lanes along one loop alone, no more must be left for a brush to be chosen."""
@@ -110,7 +112,12 @@ def weigh_brushes(
     bounds = iteration_bounds(levels)
 
     def costs(brush: Brush) -> VectorCosts | None:
-        return _costs(module, levels, bounds, brush, boscc, switches, f"{name}.{brush}")
+        nonlocal switches
+        made = _costs(module, levels, bounds, brush, boscc, switches, f"{name}.{brush}")
+        if made is not None and not made.replaces:
+            # Lanes along one loop, which are first, have all that can be replaced in boxes.
+            switches = replace(switches, scalar_replacement=PolicyName.OFF.value)
+        return made
 
     return weigh(costs, row, len(levels), boscc.isa, has_loops=_has_loops(levels[-1]))
 
@@ -260,6 +267,7 @@ def _costs(
         remove_dead_instructions(unit.function)
         costs = vector_costs(unit.function, isa)
         costs.may_turn = may_turn
+        costs.replaces = unit.summary.replacement.weighed
         return costs
     finally:
         for made in set(module.functions) - before:

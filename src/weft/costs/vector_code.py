@@ -69,6 +69,8 @@ class VectorCosts(Struct):
         Whether there are gathers or scatters.
     may_turn
         Whether lanes along other loops or axes may find rows in what these access.
+    replaces
+        Whether loads could be replaced by values that are known, be it worth it or not.
     """
 
     loads: float = 0.0
@@ -82,6 +84,7 @@ class VectorCosts(Struct):
     waits: float = 0.0
     gathers: bool = False
     may_turn: bool = True
+    replaces: bool = True
 
     def cycles(self, isa: Isa) -> float:
         """Cycles of a lane group."""

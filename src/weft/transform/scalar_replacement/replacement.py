@@ -80,6 +80,8 @@ class ReplacementSummary(Struct):
         Loads that are gone, that are new on edges, that left the arms of branches.
     sunk
         Stores that are done behind their loop.
+    weighed
+        Whether there was anything to change, be it worth it or not.
     arrays_apart
         Whether the function holds only where no two arrays overlap, as it says (`ARRAYS_APART_ATTRIBUTE`).
     notes
@@ -90,6 +92,7 @@ class ReplacementSummary(Struct):
     inserted: int = 0
     hoisted: int = 0
     sunk: int = 0
+    weighed: bool = False
     arrays_apart: bool = False
     notes: list[LoadNote] = field(default_factory=list)
 
@@ -215,6 +218,7 @@ class _Replacing(Struct):
         facts = self.facts
         solution = Solution(facts.graph, facts.rules(self.policy))
         judge = None if self.judge is None else self.judge(facts.divergence)
+        self.summary.weighed |= bool(solution.replaced)
         while solution.replaced:
             chosen = (
                 loads_served_twice(solution) if self.by_condition and self.policy.keeps_convergent else set()
@@ -246,6 +250,7 @@ class _Replacing(Struct):
         chosen = self.hoists()
         if not chosen:
             return False
+        self.summary.weighed = True
         hoisted: dict[Instruction, tuple[Hoist, Instruction]] = {}
         for hoist, (load, align) in chosen.items():
             hoisted[insert_load(hoist.place, hoist.block, load, align, "hoisted")] = hoist, load
@@ -356,6 +361,7 @@ def replace_loads(
         divergence = replacing.facts.divergence
 
     def is_worth_it(found: Sink, divergence: Divergence) -> bool:
+        summary.weighed = True
         if judge is None:
             return True
         exits = [divergence.facts.view.blocks[b] for b in found.loop.exits]
