@@ -336,6 +336,45 @@ def test_arrays_are_indices():
     same(weft.jit(lambda m: m[m > 1])(np.arange(6).reshape(2, 3)), np.arange(2, 6))
 
 
+@weft.jit
+def by_mask(a, mask):
+    return a[mask], np.flatnonzero(mask), mask.sum(), np.count_nonzero(mask)
+
+
+@weft.jit
+def by_mask_of_two(a, mask):
+    return a[mask], np.nonzero(mask), mask.sum(axis=1)
+
+
+@pytest.mark.parametrize("n", [0, 7, 8, 17, 203])
+@pytest.mark.parametrize("share", [0, 0.02, 0.5, 1])
+def test_masks_choose_in_order(n, share):
+    truths = RANDOM.random(n + 1) < share
+    for mask in (truths[:n], truths[1:], np.repeat(truths, 2)[2::2]):
+        for a in (np.arange(n), RANDOM.normal(size=2 * n)[::2], np.arange(n).astype(np.uint8)):
+            found = by_mask(a, mask)
+            for made, wanted in zip(found, by_mask.py_func(a, mask), strict=True):
+                same(made, wanted)
+            assert found[0].dtype == a.dtype
+
+
+def test_any_byte_but_zero_is_true_in_a_mask():
+    mask = np.array([0, 2, 255, 1, 128, 0, 0, 64, 0, 3], np.uint8).view(bool)
+    for made, wanted in zip(
+        by_mask(np.arange(10), mask), ([1, 2, 3, 4, 7, 9], [1, 2, 3, 4, 7, 9], 6, 6), strict=True
+    ):
+        assert np.array_equal(made, wanted)
+
+
+def test_masks_of_two_dimensions_choose_in_order():
+    a, mask = RANDOM.normal(size=(6, 9)), RANDOM.random((6, 9)) < 0.4
+    for its, chosen in ((a, mask), (a.T, mask.T), (a[:, ::2], mask[:, ::2]), (a, mask.T.copy().T)):
+        made, wanted = by_mask_of_two(its, chosen), by_mask_of_two.py_func(its, chosen)
+        same(made[0], wanted[0])
+        same(np.array(made[1]), np.array(wanted[1]))
+        same(made[2], wanted[2])
+
+
 @pytest.mark.parametrize("width", [1, 8, None])
 def test_kernels_store_expressions_in_lanes(width):
     @cuda.jit(width=width)

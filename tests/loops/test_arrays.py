@@ -1,7 +1,10 @@
 """Arrays that `weft.jit` functions make and return: against the same function as plain Python, and their lifetime."""
 
 import gc
+import re
 import resource
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,6 +263,25 @@ def test_errors_name_the_line() -> None:
     with pytest.raises(OutOfMemoryError):
         makers(1 << 62, np.zeros((1, 1)))
     assert outer(8, 2) == 5
+
+
+@weft.jit
+def large_array(n):
+    return np.full(n, 0.5)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such advice")
+def test_large_arrays_ask_for_huge_pages() -> None:
+    made = large_array(3 << 20)
+    assert made.sum() == 1.5 * (1 << 20)
+    place = made.ctypes.data + made.nbytes // 2
+    for mapping in re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text())[1:]:
+        begin, end = (int(bound, 16) for bound in mapping.split()[0].split("-"))
+        if begin <= place < end:
+            flags = mapping.partition("VmFlags:")[2].split()
+            assert "hg" in flags or not Path("/sys/kernel/mm/transparent_hugepage").exists()
+            return
+    pytest.fail("no mapping holds the array")
 
 
 def test_what_is_refused() -> None:

@@ -5,6 +5,7 @@
 declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
 declare void @free(ptr)
+${DECLARE_ADVISE}
 declare ptr @weft_context()
 @weft_interrupt = external global i32
 declare void @weft_poll() cold
@@ -97,6 +98,20 @@ link:
   %raw.at = getelementptr i64, ptr %block, i64 3
   store ptr %raw, ptr %raw.at
   store ptr %block, ptr %frame
+  %large = icmp uge i64 %size, ${LARGE}
+  br i1 %large, label %advise, label %made
+advise:
+  ; The huge pages that lie in it as a whole: a fault each, if the system wants.
+  %data.at = ptrtoint ptr %data to i64
+  %huge.above = add i64 %data.at, 2097151
+  %huge = and i64 %huge.above, -2097152
+  %behind = add i64 %data.at, %size
+  %end = and i64 %behind, -2097152
+  %bytes = sub i64 %end, %huge
+  %huge.ptr = inttoptr i64 %huge to ptr
+  ${ADVISE}
+  br label %made
+made:
   ret ptr %data
 none:
   ret ptr null

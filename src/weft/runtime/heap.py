@@ -6,6 +6,7 @@ import ctypes
 import re
 import string
 import struct
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ HEADER = struct.Struct("@PqqP")
 """What precedes a block's data by `HEADER_BYTES`: the next block, its size, whether it is kept, what to free."""
 
 HEADER_BYTES = 64
+
+LARGE = 4 << 20
+"""Bytes from which on blocks ask for huge pages, as NumPy's arrays do: a fault for each 4 KiB takes two thirds
+of the time of adding a number to a new array of 128 MB."""
+
+_ADVICE = "declare i32 @madvise(ptr, i64, i32)", "call i32 @madvise(ptr %huge.ptr, i64 %bytes, i32 14)"
+"""How Linux is asked for them (MADV_HUGEPAGE); where it has none, nothing changes."""
 
 _ABANDON = "weft_heap_abandon"
 _DEFINED = re.compile(r"^define [^@]*@(\w+)", re.MULTILINE)
@@ -98,7 +106,9 @@ def array_at(
 
 def heap_module() -> str:
     """The text of the module."""
-    return string.Template(Path(__file__).with_name("heap.ll").read_text()).substitute(FRAMES=FRAMES)
+    text = string.Template(Path(__file__).with_name("heap.ll").read_text())
+    declared, advised = _ADVICE if sys.platform == "linux" else ("", "")
+    return text.substitute(FRAMES=FRAMES, LARGE=LARGE, DECLARE_ADVISE=declared, ADVISE=advised)
 
 
 @once

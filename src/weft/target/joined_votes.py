@@ -111,9 +111,10 @@ class _Votes:
             if found is not None:
                 asked.setdefault(found["bits"], []).append((name, found))
         for bits, votes in asked.items():
+            found = _BITS.match(self._defined[bits][1]) if bits in self._defined else None
             # What else is made of the bits needs their order.
-            if bits in self._defined and len(self._naming(bits)) == 1 + len(votes):
-                self._replace(bits, votes)
+            if found is not None and len(self._naming(bits)) == 1 + len(votes):
+                self._replace(bits, found, votes)
 
     def _naming(self, name: str) -> list[int]:
         """The lines that name a value; few values are asked for, so lines are not taken apart for all of them."""
@@ -121,10 +122,7 @@ class _Votes:
             number for number, line in enumerate(self._before) if name in line and name in NAME.findall(line)
         ]
 
-    def _replace(self, bits: str, votes: list[tuple[str, re.Match[str]]]) -> None:
-        found = _BITS.match(self._defined[bits][1])
-        if found is None:
-            return
+    def _replace(self, bits: str, found: re.Match[str], votes: list[tuple[str, re.Match[str]]]) -> None:
         mask, lanes = found["mask"].rstrip(","), int(found["lanes"])
         width = self._width(mask, MOST_DEEP)
         if not width or lanes * width <= self._isa.vector_bits or self._is_packed(mask, bits):

@@ -11,17 +11,75 @@ from typing import Any
 
 import numpy as np
 
+_OTHERS = np.uint64(0x7F7F7F7F7F7F7F7F)
+"""All bits of eight bytes but the first of each."""
+
 
 def places(a: Any) -> Any:
     """The numbers, in C order, of the elements that are not zero."""
     row = np.ravel(a)
-    made = np.empty(np.count_nonzero(row), np.int64)
+    # Each number is stored, the next one in its place if it is not wanted: no branch has to be foreseen.
+    made = np.empty(np.count_nonzero(row) + 1, np.int64)
     found = 0
     for i in range(row.size):
-        if row[i] != 0:
-            made[found] = i
-            found += 1
-    return made
+        made[found] = i
+        found += 1 if row[i] != 0 else 0
+    return made[: made.size - 1]
+
+
+def places_in_mask(mask: Any) -> Any:
+    """The numbers, in C order, of the elements of a mask in C order that are true."""
+    truths, words = _parts_of(mask)
+    made = np.empty(_true_among(truths, words) + 1, np.int64)
+    found = 0
+    for w in range(words.size):
+        # Of many that are false few words are looked into.
+        if words[w] != 0:
+            for i in range(8 * w, 8 * w + 8):
+                made[found] = i
+                found += 1 if truths[i] != 0 else 0
+    for i in range(8 * words.size, truths.size):
+        made[found] = i
+        found += 1 if truths[i] != 0 else 0
+    return made[: made.size - 1]
+
+
+def chosen(a: Any, mask: Any) -> Any:
+    """The elements of a row where a mask in C order is true, as `places_in_mask` finds them."""
+    truths, words = _parts_of(mask)
+    made = np.empty(_true_among(truths, words) + 1, a.dtype)
+    found = 0
+    for w in range(words.size):
+        if words[w] != 0:
+            for i in range(8 * w, 8 * w + 8):
+                made[found] = a[i]
+                found += 1 if truths[i] != 0 else 0
+    for i in range(8 * words.size, truths.size):
+        made[found] = a[i]
+        found += 1 if truths[i] != 0 else 0
+    return made[: made.size - 1]
+
+
+def true_in_mask(mask: Any) -> Any:
+    """How many elements of a mask in C order are true."""
+    truths, words = _parts_of(mask)
+    return _true_among(truths, words)
+
+
+def _parts_of(mask: Any) -> Any:
+    """The bytes of a mask in a row, and eight at a time as far as they go."""
+    truths = np.ravel(mask).view(np.uint8)
+    return truths, truths[: truths.size // 8 * 8].view(np.uint64)
+
+
+def _true_among(truths: Any, words: Any) -> Any:
+    count = 0
+    for w in range(words.size):
+        # The first bit of each byte tells whether the others are not all zero, or it itself.
+        count += ((((words[w] & _OTHERS) + _OTHERS) | words[w]) & ~_OTHERS).bit_count()
+    for i in range(8 * words.size, truths.size):
+        count += 1 if truths[i] != 0 else 0
+    return count
 
 
 def indices_along(places: Any, extent: Any, inner: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.frontend.python.components import memory_scalar
 from weft.frontend.python.lowering.calls.typed import Typed
-from weft.frontend.python.types import Array, Record, Scalar
+from weft.frontend.python.types import Array, Record, Scalar, boolean
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
@@ -24,6 +24,12 @@ def array_type_of(value: Typed) -> Array:
     """The type of a value that is an array."""
     assert isinstance(value.type, Array)
     return value.type
+
+
+def is_row_of_truths(value: Typed) -> bool:
+    """Whether a value is an array of truth values side by side in memory, which may be looked at eight at a time."""
+    type = value.type
+    return isinstance(type, Array) and type.dtype is boolean and type.layout == "C" and type.shape is None
 
 
 def element_type(dtype: Scalar | Record) -> Type:

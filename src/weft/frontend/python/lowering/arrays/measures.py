@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.diag.errors import TypingError
 from weft.frontend.python import device_measures
-from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
+from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of, is_row_of_truths
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array
 from weft.frontend.python.lowering.arrays.reductions import reduced
 from weft.frontend.python.lowering.arrays.reshaped import flat
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @call(np.flatnonzero)
 def _flatnonzero(low: Lowering, args: Arguments) -> Typed:
     (a,) = given(low, args, "a")
-    return run_written(low, args, device_measures.places, array_of(args, a))
+    return _places(low, args, array_of(args, a))
 
 
 @call(np.nonzero)
@@ -41,7 +41,7 @@ def _nonzero(low: Lowering, args: Arguments) -> Typed:
 
 def nonzero(low: Lowering, args: Arguments, array: Typed) -> Typed:
     """The indices of the elements that are not zero, an array for each axis."""
-    found = run_written(low, args, device_measures.places, array)
+    found = _places(low, args, array)
     if array_type_of(array).ndim == 1:
         return TupleValue((found,))
     inner = literal(1)
@@ -50,6 +50,11 @@ def nonzero(low: Lowering, args: Arguments, array: Typed) -> Typed:
         along.insert(0, run_written(low, args, device_measures.indices_along, found, extent, inner))
         inner = binary(low, "*", inner, extent)
     return TupleValue(tuple(along))
+
+
+def _places(low: Lowering, args: Arguments, array: Typed) -> Typed:
+    found = device_measures.places_in_mask if is_row_of_truths(array) else device_measures.places
+    return run_written(low, args, found, array)
 
 
 @call(np.argwhere)

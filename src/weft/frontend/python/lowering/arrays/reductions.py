@@ -13,10 +13,11 @@ import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_arrays, device_axes, device_sort
+from weft.frontend.python import device_arrays, device_axes, device_measures, device_sort
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     extents_of,
+    is_row_of_truths,
 )
 from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.elementwise import Lazy
@@ -98,6 +99,9 @@ _REDUCTIONS = {
 }
 
 
+_COUNTS = frozenset(("sum", "count_nonzero"))
+"""What is of truth values the number of those that are true."""
+
 _BY_ROWS = {
     "sum": device_axes.sums,
     "mean": device_axes.means,
@@ -155,6 +159,8 @@ def _of_row(low: Lowering, name: str, row: Typed, extra: list[Typed]) -> Typed:
     about, dtype = _REDUCTIONS[name], row.type.dtype
     assert isinstance(dtype, Scalar)
     args = Arguments(name, [row, *extra], {})
+    if name in _COUNTS and is_row_of_truths(row):
+        return cast(low, call_function(low, device_measures.true_in_mask, args), int64)
     if about.nonempty:
         require_elements(
             low, args, size_of(row).value if isinstance(row.type, Computed) else extents_of(low, row)[0]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
 from weft.diag.errors import TypingError, UnsupportedError
-from weft.frontend.python import device_arrays
-from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
+from weft.frontend.python import device_arrays, device_measures
+from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of, is_row_of_truths
 from weft.frontend.python.lowering.arrays.arrays import (
     Index,
     element_address,
@@ -52,9 +52,13 @@ def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
             return _rows(low, array, index)
         return combine(low, lambda low, place: _element(low, array, [place]), _indices(array, index))
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
+    from weft.frontend.python.lowering.arrays.written import run_written
 
     _require_mask(low, array, index)
     type = array_type_of(array)
+    if is_row_of_truths(index) and isinstance(type.dtype, Scalar) and (type.ndim == 1 or type.layout == "C"):
+        args = Arguments("an array index", [], {})
+        return run_written(low, args, device_measures.chosen, flat(low, array), index)
     count = _count(low, index)
     made = allocate(low, Arguments("an array index", [], {}), [extent(count)], type.dtype)
     position = low.alloca(I64, "position")
@@ -162,7 +166,8 @@ def _count(low: Lowering, mask: Typed) -> Value:
     """How many elements a mask selects."""
     from weft.frontend.python.lowering.calls.calls import call_function
 
-    counted = call_function(low, device_arrays.nonzero, Arguments("nonzero", [flat(low, mask)], {}))
+    count = device_measures.true_in_mask if is_row_of_truths(mask) else device_arrays.nonzero
+    counted = call_function(low, count, Arguments("nonzero", [flat(low, mask)], {}))
     return to_int64(low, counted, "a number of elements")
 
 
