@@ -101,6 +101,39 @@ def test_histograms(kind: str) -> None:
     assert_as_numpy("np.histogram(a)", VECTORS[kind])
     assert_as_numpy("np.histogram(a, bins=7, range=(-1, 2.5))", VECTORS[kind])
     assert_as_numpy("np.histogram(a, EDGES)", VECTORS[kind])
+    if VECTORS[kind].size > 1:
+        weights = VECTORS[kind][::-1].copy()
+        for bins in ("6", "5, (-1, 2.5)", "EDGES"):
+            assert_as_numpy(f"np.histogram(a, {bins}, weights=b)", VECTORS[kind], weights)
+
+
+@pytest.mark.parametrize("kind", sorted(MATRICES))
+def test_reductions_keep_axes(kind: str) -> None:
+    a = MATRICES[kind]
+    assert_as_numpy("np.sum(a, axis=1, keepdims=True), a - a.mean(axis=0, keepdims=True)", a)
+    assert_as_numpy("np.max(a, keepdims=True), a.std(0, keepdims=True), np.any(a, 1, keepdims=False)", a)
+    assert_as_numpy(
+        "np.sum(b, axis=(0, 2), keepdims=True), np.min(b, axis=1, keepdims=True)", a, a[:, :, None]
+    )
+
+
+def test_functions_of_two_numbers_have_methods() -> None:
+    a, b = FLOATS[:5], MATRIX[:2, :3]
+    assert_as_numpy("np.add.outer(a, b), np.minimum.outer(b, a), np.multiply.outer(b, 2)", a, b)
+    assert_as_numpy("np.add.outer(a, 2.0)", a.astype(np.float32))
+    assert_as_numpy("np.maximum.reduce(b), np.multiply.reduce(b, 1), np.logical_or.reduce(b > 0.5)", a, b)
+    assert_as_numpy("np.add.accumulate(a), np.multiply.accumulate(a)", a)
+    with pytest.raises(weft.errors.UnsupportedError, match="'reduce' of subtract"):
+        compiled("np.subtract.reduce(a)", "a")[1](a)
+    with pytest.raises(weft.errors.TypingError, match=r"add\.accumulate\(\) takes an array of one dimension"):
+        compiled("np.add.accumulate(a)", "a")[1](b)
+
+
+@pytest.mark.parametrize("type", ["np.float32", "np.int64", "np.uint8", "np.complex128", "bool"])
+def test_numbers_at_equal_distances_have_a_type(type: str) -> None:
+    assert_as_numpy(f"np.linspace(a, 5, 8, dtype={type}), np.linspace(0, a, num=4, endpoint=False)", 0.25)
+    if type != "np.uint8":
+        assert_as_numpy(f"np.linspace(-a, a, 5, dtype={type})", 1.5)
 
 
 def test_histograms_count_by_bounds_and_not_by_quotients() -> None:

@@ -80,14 +80,84 @@ def _counts(x: Any, minlength: Any) -> Any:
 
 def histogram_of_all(a: Any, bins: Any) -> Any:
     """Counts in bins of one size between the least and the greatest number."""
-    if a.size == 0:
-        return histogram_between(a, bins, 0.0, 1.0)
     row = np.ravel(a)
-    return histogram_between(a, bins, row.min(), row.max())
+    low, high = _ends_of(row)
+    return histogram_between(row, bins, low, high)
 
 
 def histogram_between(a: Any, bins: Any, low: Any, high: Any) -> Any:
     """Counts in bins of one size, the last of which has its upper bound."""
+    row, first, last = np.ravel(a), *_range_of(bins, low, high)
+    edges, scale, made = _edges(row, bins, first, last), bins / (last - first), np.zeros(bins, np.int64)
+    for i in range(row.size):
+        value = row[i]
+        if first <= value <= last:
+            made[_bin_of(value, edges, int((value - first) * scale), bins - 1)] += 1
+    return made, edges
+
+
+def histogram_of_edges(a: Any, edges: Any) -> Any:
+    """Counts between bounds, the last of which is in the last bin."""
+    row, last = np.ravel(a), _last_of(edges)
+    made = np.zeros(last, np.int64)
+    for i in range(row.size):
+        value = row[i]
+        if edges[0] <= value <= edges[last]:
+            made[min(np.searchsorted(edges, value, "right") - 1, last - 1)] += 1
+    return made, edges.copy()
+
+
+def weighed_of_all(a: Any, weights: Any, bins: Any) -> Any:
+    """Sums of weights, as `histogram_of_all` counts."""
+    row = np.ravel(a)
+    low, high = _ends_of(row)
+    return weighed_between(row, weights, bins, low, high)
+
+
+def weighed_between(a: Any, weights: Any, bins: Any, low: Any, high: Any) -> Any:
+    """Sums of weights, as `histogram_between` counts."""
+    row, each, first, last = np.ravel(a), np.ravel(weights), *_range_of(bins, low, high)
+    _require_as_many(row, each)
+    edges, scale, made = _edges(row, bins, first, last), bins / (last - first), np.zeros(bins, np.float64)
+    for i in range(row.size):
+        value = row[i]
+        if first <= value <= last:
+            made[_bin_of(value, edges, int((value - first) * scale), bins - 1)] += each[i]
+    return made.astype(weights.dtype), edges
+
+
+def weighed_of_edges(a: Any, weights: Any, edges: Any) -> Any:
+    """Sums of weights, as `histogram_of_edges` counts."""
+    row, each, last = np.ravel(a), np.ravel(weights), _last_of(edges)
+    _require_as_many(row, each)
+    made = np.zeros(last, np.float64)
+    for i in range(row.size):
+        value = row[i]
+        if edges[0] <= value <= edges[last]:
+            made[min(np.searchsorted(edges, value, "right") - 1, last - 1)] += each[i]
+    return made.astype(weights.dtype), edges.copy()
+
+
+def _bin_of(value: Any, edges: Any, expected: Any, last: Any) -> Any:
+    """The bin of a number between bounds; they decide, not the quotient that says which is expected: it is rounded."""
+    at = min(expected, last)
+    if value < edges[at]:
+        at -= 1
+    elif value >= edges[at + 1] and at < last:
+        at += 1
+    return at
+
+
+def _ends_of(row: Any) -> Any:
+    """The least and the greatest number, 0 and 1 of none."""
+    low, high = np.float64(0.0), np.float64(1.0)
+    if row.size > 0:
+        low, high = np.float64(row.min()), np.float64(row.max())
+    return low, high
+
+
+def _range_of(bins: Any, low: Any, high: Any) -> Any:
+    """What the bins are between."""
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
     if high < low:
@@ -97,33 +167,25 @@ def histogram_between(a: Any, bins: Any, low: Any, high: Any) -> Any:
         raise ValueError("supplied range is not finite")
     if first == last:
         first, last = first - 0.5, last + 0.5
-    row, scale, made = np.ravel(a), bins / (last - first), np.zeros(bins, np.int64)
-    edges = np.linspace(first, last, bins + 1).astype((row[:0] * 1.0).dtype)
-    for i in range(row.size):
-        value = row[i]
-        if first <= value <= last:
-            at = min(int((value - first) * scale), bins - 1)
-            # The bounds decide, not the quotient, which is rounded.
-            if value < edges[at]:
-                at -= 1
-            elif value >= edges[at + 1] and at < bins - 1:
-                at += 1
-            made[at] += 1
-    return made, edges
+    return first, last
 
 
-def histogram_of_edges(a: Any, edges: Any) -> Any:
-    """Counts between bounds, the last of which is in the last bin."""
+def _edges(row: Any, bins: Any, first: Any, last: Any) -> Any:
+    """The bounds of bins of one size."""
+    return np.linspace(first, last, bins + 1).astype((row[:0] * 1.0).dtype)
+
+
+def _last_of(edges: Any) -> Any:
+    """The number of bins between bounds that are given."""
     for i in range(1, edges.size):
         if edges[i] < edges[i - 1]:
             raise ValueError("`bins` must increase monotonically, when an array")
-    last = edges.size - 1
-    row, made = np.ravel(a), np.zeros(last, np.int64)
-    for i in range(row.size):
-        value = row[i]
-        if edges[0] <= value <= edges[last]:
-            made[min(np.searchsorted(edges, value, "right") - 1, last - 1)] += 1
-    return made, edges.copy()
+    return edges.size - 1
+
+
+def _require_as_many(row: Any, weights: Any) -> None:
+    if row.size != weights.size:
+        raise ValueError("weights should have the same shape as a.")
 
 
 def sorted_places(a: Any) -> Any:

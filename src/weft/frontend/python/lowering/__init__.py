@@ -14,6 +14,7 @@ from weft.frontend.python.lowering.arrays import (
     numpy_calls,
     points,
     rearranged,
+    sequences,
     written,
 )
 from weft.frontend.python.lowering.calls import builtin_calls, calls, printing, raising
@@ -58,6 +59,7 @@ __all__ = [
     "raising",
     "rearranged",
     "rounding",
+    "sequences",
     "statements",
     "vectors",
     "warp",

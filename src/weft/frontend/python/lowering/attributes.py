@@ -19,6 +19,7 @@ from weft.frontend.python.lowering.arrays.records import record_field
 from weft.frontend.python.lowering.arrays.reductions import DIRECT
 from weft.frontend.python.lowering.arrays.reshaped import count_of, field_of_all, flat, part, product_of
 from weft.frontend.python.lowering.arrays.tiled import tiled_extents
+from weft.frontend.python.lowering.arrays.ufuncs import method_of
 from weft.frontend.python.lowering.arrays.views import permuted
 from weft.frontend.python.lowering.calls.enumerations import enum_attribute
 from weft.frontend.python.lowering.calls.registry import METHODS
@@ -109,6 +110,9 @@ def static_attribute(low: Lowering, owner: Any, name: str) -> Typed:
         if child is None:
             raise TypingError(f"{cuda_name} has no '{name}'")
         return named(low, child)
+    ufunc_method = method_of(owner, name) if isinstance(owner, np.ufunc) else None
+    if ufunc_method is not None:
+        return static(ufunc_method)
     if not isinstance(owner, (ModuleType, type, enum.EnumMeta, np.dtype, np.finfo, np.iinfo, KernelType)):
         raise UnsupportedError(
             f"attribute '{name}' of {described(owner)} is not known at compile time",

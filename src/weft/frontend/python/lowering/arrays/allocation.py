@@ -61,7 +61,7 @@ _STRONG: dict[object, Scalar] = {pyint: int64, pyfloat: float64, pycomplex: comp
 """What NumPy makes of Python's types."""
 
 
-@call(np.empty)
+@call(np.empty, np.ndarray)
 def _empty(low: Lowering, args: Arguments) -> Typed:
     given = _named(args, "shape", "dtype", "order")
     return allocate(low, args, extents(low, given["shape"]), _dtype(given, args.name))

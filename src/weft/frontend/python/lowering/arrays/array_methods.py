@@ -13,8 +13,8 @@ from weft.frontend.python.lowering.arrays.arrays import element_address, element
 from weft.frontend.python.lowering.arrays.elementwise import combine
 from weft.frontend.python.lowering.arrays.memory import load_element
 from weft.frontend.python.lowering.arrays.products import product
-from weft.frontend.python.lowering.arrays.reductions import sort_in_place
 from weft.frontend.python.lowering.arrays.reshaped import flat, in_order, reshaped, shape_items, viewed
+from weft.frontend.python.lowering.arrays.sequences import sort_in_place
 from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
 from weft.frontend.python.lowering.arrays.views import permuted
 from weft.frontend.python.lowering.arrays.whole_arrays import fill

@@ -13,13 +13,13 @@ import numpy as np
 from msgspec import Struct
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_arrays, device_axes, device_measures, device_sort
+from weft.frontend.python import device_arrays, device_axes, device_measures
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     extents_of,
     is_row_of_truths,
 )
-from weft.frontend.python.lowering.arrays.arrays import Slice, element_address, element_align
+from weft.frontend.python.lowering.arrays.arrays import NewAxis, Slice, element_address, element_align
 from weft.frontend.python.lowering.arrays.elementwise import Lazy
 from weft.frontend.python.lowering.arrays.fused import reduced_directly, size_of
 from weft.frontend.python.lowering.arrays.memory import store_element
@@ -27,9 +27,10 @@ from weft.frontend.python.lowering.arrays.reshaped import flat, product_of, resh
 from weft.frontend.python.lowering.arrays.views import permuted, view
 from weft.frontend.python.lowering.arrays.whole_arrays import for_each
 from weft.frontend.python.lowering.calls.registry import Arguments, call, method
-from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, literal
+from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal
 from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.lowering.sampling import sampling
+from weft.frontend.python.overloads import strong
 from weft.frontend.python.types import (
     Array,
     Computed,
@@ -117,7 +118,7 @@ DIRECT = frozenset(name for name, about in _REDUCTIONS.items() if about.direct)
 
 
 def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
-    """The reduction `name` of an array, with the further arguments ``axis`` and ``ddof``."""
+    """The reduction `name` of an array, with the further arguments ``axis``, ``ddof`` and ``keepdims``."""
     if isinstance(array, Lazy):
         row = None
         if name in DIRECT and not args.values and not args.keywords:
@@ -128,20 +129,47 @@ def reduced(low: Lowering, name: str, array: Typed, args: Arguments) -> Typed:
     about = _REDUCTIONS[name]
     names = ("axis", "ddof") if about.ddof else ("axis",)
     given = dict(zip(names, args.values, strict=False)) | args.keywords
+    keeps = given.pop("keepdims", literal(False))
     unknown = sorted(given.keys() - {*names})
     if unknown or len(args.values) > 1:
         raise TypingError(
-            f"{name}() takes the arguments {' and '.join(names)} here",
+            f"{name}() takes the arguments {' and '.join((*names, 'keepdims'))} here",
             hint="others of NumPy's are not supported",
         )
     if not isinstance(array.type, Array) or not isinstance(array.type.dtype, Scalar):
         raise TypingError(f"{name}() takes an array of numbers, not {array.type}")
     extra = [given.get("ddof", literal(0))] if about.ddof else []
     axis = given.get("axis", NONE)
+    if not keeps.is_literal:
+        raise TypingError(f"keepdims of {name}() is True or False as a literal")
+    made = _over(low, name, array, axis, extra)
+    return _with_axes(low, name, made, array.type.ndim, axis) if keeps.literal else made
+
+
+def _with_axes(low: Lowering, name: str, made: Typed, ndim: int, axis: Typed) -> Typed:
+    """A reduction with an axis of one element for each one that is gone."""
+    from weft.frontend.python.lowering.arrays.allocation import allocate
+
+    if isinstance(made.type, Array):
+        numbers = [
+            item.int_literal or 0 for item in (items_of(axis) if isinstance(axis, TupleValue) else [axis])
+        ]
+        gone = {number % ndim for number in numbers}
+        return view(low, made, [NewAxis() if n in gone else Slice() for n in range(ndim)])
+    assert isinstance(made.type, Scalar)
+    dtype = strong(made.type)
+    array = allocate(low, Arguments(name, [], {}), [literal(1)] * ndim, dtype)
+    place = element_address(low, array, [literal(0)] * ndim)
+    store_element(low, made, place, dtype, element_align(array_type_of(array)))
+    return array
+
+
+def _over(low: Lowering, name: str, array: Typed, axis: Typed, extra: list[Typed]) -> Typed:
+    """The reduction of all elements, or along an axis or several."""
     if isinstance(axis.type, NoneType):
         return _of_row(low, name, flat(low, array), extra)
     number = axis.int_literal
-    ndim = array.type.ndim
+    ndim = array_type_of(array).ndim
     if number is None and isinstance(axis, TupleValue):
         return _along_several(low, name, array, axis, extra)
     if number is None or not -ndim <= number < ndim:
@@ -298,72 +326,3 @@ for _name in _REDUCTIONS:
 call(np.amin)(_function("min"))
 call(np.amax)(_function("max"))
 DIRECT_FUNCTIONS = frozenset(getattr(np, name) for name in (*DIRECT, "amin", "amax"))
-
-
-@call(np.cumsum)
-def _cumsum(low: Lowering, args: Arguments) -> Typed:
-    from weft.frontend.python.lowering.arrays.allocation import allocate, extent
-    from weft.frontend.python.lowering.calls.calls import call_function
-
-    (array,) = args.bind("a")
-    if not isinstance(array.type, Array) or not isinstance(array.type.dtype, Scalar):
-        raise TypingError(f"cumsum() takes an array of numbers, not {array.type}")
-    row = flat(low, array)
-    dtype = type_of_sums(array.type.dtype)
-    made = allocate(low, args, [extent(extents_of(low, row)[0])], dtype)
-    zero = cast(low, literal(0), dtype)
-    call_function(low, device_arrays.accumulated, Arguments("cumsum", [row, made, zero], {}))
-    return made
-
-
-@call(np.linspace)
-def _linspace(low: Lowering, args: Arguments) -> Typed:
-    from weft.frontend.python.lowering.arrays.allocation import allocate, extents
-    from weft.frontend.python.lowering.calls.calls import call_function
-
-    start, stop, *rest = args.bind("start", "stop", "num", "endpoint", optional=2)
-    number = rest[0] if rest else literal(50)
-    endpoint = rest[1] if len(rest) > 1 else literal(True)
-    made = allocate(low, args, extents(low, number), float64)
-    bounds = [cast(low, value, float64) for value in (start, stop)]
-    call_function(low, device_arrays.spaced, Arguments("linspace", [made, *bounds, endpoint], {}))
-    return made
-
-
-@call(np.searchsorted)
-def _searchsorted(low: Lowering, args: Arguments) -> Typed:
-    from weft.frontend.python.lowering.arrays.elementwise import combine, is_array
-    from weft.frontend.python.lowering.calls.calls import call_function
-
-    array, value, *rest = args.bind("a", "v", "side", optional=1)
-    side = rest[0].static if rest else "left"
-    if side not in ("left", "right"):
-        raise TypingError("the side of searchsorted() is 'left' or 'right'")
-    if not isinstance(array.type, Array) or array.type.ndim != 1:
-        raise TypingError(f"searchsorted() takes an array of one dimension, not {array.type}")
-    right = literal(side == "right")
-
-    def one(low: Lowering, wanted: Typed) -> Typed:
-        return call_function(low, device_sort.searched, Arguments("searchsorted", [array, wanted, right], {}))
-
-    return combine(low, one, value).settled(low) if is_array(value) else one(low, value)
-
-
-@call(np.sort)
-def _sort(low: Lowering, args: Arguments) -> Typed:
-    from weft.frontend.python.lowering.arrays.allocation import copied
-
-    (array,) = args.bind("a")
-    made = copied(low, args, array)
-    sort_in_place(low, made)
-    return made
-
-
-def sort_in_place(low: Lowering, array: Typed) -> None:
-    """Sort an array of one dimension."""
-    from weft.frontend.python.lowering.calls.calls import call_function
-
-    type = array_type_of(array)
-    if type.ndim != 1 or not isinstance(type.dtype, Scalar) or type.dtype.kind == "c":
-        raise TypingError(f"an array of one dimension, of real numbers, can be sorted, not {type}")
-    call_function(low, device_sort.sort, Arguments("sort", [array], {}))

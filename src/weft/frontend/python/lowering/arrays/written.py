@@ -226,17 +226,30 @@ def _bincount(low: Lowering, args: Arguments) -> Typed:
 
 @call(np.histogram)
 def _histogram(low: Lowering, args: Arguments) -> Typed:
-    a, bins, between = given(low, args, "a", "bins range")
+    a, bins, between, weights = given(low, args, "a", "bins range weights")
     array = array_of(args, a, real=True)
+    arrays, by_all, by_range, by_edges = (
+        [array],
+        device_sequences.histogram_of_all,
+        device_sequences.histogram_between,
+        device_sequences.histogram_of_edges,
+    )
+    if is_given(weights):
+        arrays.append(array_of(args, weights, array_type_of(array).ndim, real=True))
+        by_all, by_range, by_edges = (
+            device_sequences.weighed_of_all,
+            device_sequences.weighed_between,
+            device_sequences.weighed_of_edges,
+        )
     if bins is not None and isinstance(bins.type, Array):
-        edges = array_of(args, bins, 1, real=True)
-        return run_written(low, args, device_sequences.histogram_of_edges, array, edges)
+        return run_written(low, args, by_edges, *arrays, array_of(args, bins, 1, real=True))
     number = integer(args, bins, 10, "bins")
-    if between is None or isinstance(between.type, NoneType):
-        return run_written(low, args, device_sequences.histogram_of_all, array, number)
+    if not is_given(between):
+        return run_written(low, args, by_all, *arrays, number)
+    assert between is not None
     if not isinstance(between.type, Tuple) or len(between.type.items) != 2:
         raise TypingError(f"the range of histogram() is a pair of numbers, not {between.type}")
-    return run_written(low, args, device_sequences.histogram_between, array, number, *items_of(between))
+    return run_written(low, args, by_range, *arrays, number, *items_of(between))
 
 
 @call(np.argsort)

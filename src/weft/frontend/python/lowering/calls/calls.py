@@ -16,7 +16,12 @@ from weft.frontend.python.cuda_names import cuda_name_of
 from weft.frontend.python.device_math import REPLACEMENTS
 from weft.frontend.python.lowering.arrays.elementwise import is_array
 from weft.frontend.python.lowering.arrays.reductions import DIRECT_FUNCTIONS
-from weft.frontend.python.lowering.arrays.ufuncs import call_on_elements, is_elementwise
+from weft.frontend.python.lowering.arrays.ufuncs import (
+    UfuncMethod,
+    call_on_elements,
+    call_ufunc_method,
+    is_elementwise,
+)
 from weft.frontend.python.lowering.attributes import Method
 from weft.frontend.python.lowering.calls.builtin_calls import call_method, cast_call
 from weft.frontend.python.lowering.calls.declared import argument, signature_for
@@ -84,6 +89,8 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
     """Call a compile-time object."""
     if isinstance(target, Method):
         return call_method(low, target, args)
+    if isinstance(target, UfuncMethod):
+        return call_ufunc_method(low, target, args)
     if isinstance(target, LocalFunction):
         return _call_instance(low, target, arguments_of(low, target, args))
     name = cuda_name_of(target)
