@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+_STRIP = 256
+"""Numbers whose bins are found at a time."""
+
 
 def differences(a: Any) -> Any:
     """Each element but the first, less the one before it."""
@@ -88,12 +91,17 @@ def histogram_of_all(a: Any, bins: Any) -> Any:
 def histogram_between(a: Any, bins: Any, low: Any, high: Any) -> Any:
     """Counts in bins of one size, the last of which has its upper bound."""
     row, first, last = np.ravel(a), *_range_of(bins, low, high)
-    edges, scale, made = _edges(row, bins, first, last), bins / (last - first), np.zeros(bins, np.int64)
-    for i in range(row.size):
-        value = row[i]
-        if first <= value <= last:
-            made[_bin_of(value, edges, int((value - first) * scale), bins - 1)] += 1
-    return made, edges
+    edges, made, places = (
+        _edges(row, bins, first, last),
+        np.zeros(bins + 1, np.int64),
+        np.empty(_STRIP, np.int32),
+    )
+    for begin in range(0, row.size, _STRIP):
+        strip = row[begin : begin + _STRIP]
+        _find_bins(strip, edges, first, last, places)
+        for i in range(strip.size):
+            made[places[i]] += 1
+    return made[:bins], edges
 
 
 def histogram_of_edges(a: Any, edges: Any) -> Any:
@@ -118,12 +126,13 @@ def weighed_between(a: Any, weights: Any, bins: Any, low: Any, high: Any) -> Any
     """Sums of weights, as `histogram_between` counts."""
     row, each, first, last = np.ravel(a), np.ravel(weights), *_range_of(bins, low, high)
     _require_as_many(row, each)
-    edges, scale, made = _edges(row, bins, first, last), bins / (last - first), np.zeros(bins, np.float64)
-    for i in range(row.size):
-        value = row[i]
-        if first <= value <= last:
-            made[_bin_of(value, edges, int((value - first) * scale), bins - 1)] += each[i]
-    return made.astype(weights.dtype), edges
+    edges, made, places = _edges(row, bins, first, last), np.zeros(bins + 1), np.empty(_STRIP, np.int32)
+    for begin in range(0, row.size, _STRIP):
+        strip = row[begin : begin + _STRIP]
+        _find_bins(strip, edges, first, last, places)
+        for i in range(strip.size):
+            made[places[i]] += each[begin + i]
+    return made[:bins].astype(weights.dtype), edges
 
 
 def weighed_of_edges(a: Any, weights: Any, edges: Any) -> Any:
@@ -138,14 +147,20 @@ def weighed_of_edges(a: Any, weights: Any, edges: Any) -> Any:
     return made.astype(weights.dtype), edges.copy()
 
 
-def _bin_of(value: Any, edges: Any, expected: Any, last: Any) -> Any:
-    """The bin of a number between bounds; they decide, not the quotient that says which is expected: it is rounded."""
-    at = min(expected, last)
-    if value < edges[at]:
-        at -= 1
-    elif value >= edges[at + 1] and at < last:
-        at += 1
-    return at
+def _find_bins(row: Any, edges: Any, first: Any, last: Any, places: Any) -> None:
+    """The bins of numbers, one more of those beyond the ends: computed in floats, which all vectors have.
+
+    The bounds decide, not the quotient, which is rounded; they are computed again, as they were for `edges`.
+    """
+    bins = edges.size - 1
+    scale, step, greatest = bins / (last - first), (last - first) / bins, np.float64(bins - 1)
+    for i in range(row.size):
+        value = np.float64(row[i])
+        at = min(np.floor((value - first) * scale), greatest)
+        lower = np.float64(edges.dtype.type(first + at * step))
+        upper = np.float64(edges.dtype.type(first + (at + 1.0) * step))
+        at += -1.0 if value < lower else 1.0 if value >= upper and at < greatest else 0.0
+        places[i] = np.int32(at) if first <= value <= last else np.int32(bins)
 
 
 def _ends_of(row: Any) -> Any:
@@ -160,6 +175,8 @@ def _range_of(bins: Any, low: Any, high: Any) -> Any:
     """What the bins are between."""
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
+    if bins >= 2147483647:
+        raise ValueError("`bins` must have 31 bits")
     if high < low:
         raise ValueError("max must be larger than min in range parameter.")
     first, last = np.float64(low), np.float64(high)
