@@ -82,6 +82,15 @@ def test_sums_of_more_terms_than_boxes_add_up_go_on_in_order(monkeypatch) -> Non
     assert np.array_equal(weft.jit(product)(a, b), in_order(a, b))
 
 
+@pytest.mark.parametrize("rows", [8, 11])
+def test_few_rows_go_along_a_large_matrix(rows, monkeypatch) -> None:
+    """Columns of a large matrix are not read one by one for boxes of a few rows; the last of 11 has no other one."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    a, b = matrices(rows, 523, 1030, np.float64)
+    assert b.nbytes > 4 << 20
+    assert np.array_equal(weft.jit(product)(a, b), in_order(a, b))
+
+
 def test_products_of_each_iteration_of_a_prange() -> None:
     stack = np.random.default_rng(3).random((5, 17, 12))
     other = np.random.default_rng(4).random((12, 19))
