@@ -293,3 +293,25 @@ def test_recursive_functions_keep_their_loops() -> None:
     b, o = np.arange(1, 40), np.zeros(50, "i8")
     totals(b, o)
     assert (o == [sum((k // b).sum() for k in range(1, i % 3 + 1)) for i in range(50)]).all()
+
+
+def two_nests(a, b):
+    left, right = 0, 0
+    for i in range(a.size):
+        left += a[i] % b[i]
+    for i in range(a.size):
+        right += b[i] % (a[i] + 1)
+    return left, right
+
+
+def test_nests_beyond_some_are_functions_of_their_own(monkeypatch):
+    a, b = DRAW.integers(0, 1000, 77).astype(np.int32), DRAW.integers(1, 99, 77).astype(np.int32)
+    texts: list[str] = []
+    for most in (24, 1):
+        monkeypatch.setattr("weft.passes.loops.MOST_INLINED", most)
+        monkeypatch.setenv("WEFT_CACHE", "0")
+        made = weft.jit(two_nests)
+        assert made(a, b) == two_nests(a, b)
+        texts += made.inspect_llvm().values()
+    one, several = (text.count(".chunk(") for text in texts)
+    assert one == 0 and several >= 4

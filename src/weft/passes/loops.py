@@ -74,6 +74,10 @@ from weft.transform.loops.heap_lifetimes import settle_heap
 from weft.transform.loops.private_frames import privatize_frames
 from weft.transform.loops.private_updates import updated_pointers
 
+MOST_INLINED = 24
+"""Nests that run where they stand, in one function, up to which they are parts of it. LLVM takes longer than twice as
+long for a function of twice the size: vertical advection with 68 nests took 26.7 s, with nests as functions 13.6 s."""
+
 
 class JitUnit(LoopUnit, kw_only=True):
     """A Python function.
@@ -142,6 +146,9 @@ def _find_loops(unit: JitUnit) -> bool:
         run_alone(unit.module)
     for function in list(unit.module.definitions()):
         find_loops(unit, function, lambda view: _pranges(view, unit), _run_on_all_cores)
+    if len(unit.in_place) > MOST_INLINED:
+        for name in unit.in_place:
+            unit.module.functions[name].attributes = ("nounwind", "noinline")
     return bool(unit.loops)
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.analysis.sequential.pointers import base_of
-from weft.analysis.sequential.scope import Guard, LoopContext, Obligation, Scope, holding_predicate, line_of
+from weft.analysis.sequential.scope import (
+    Assumption,
+    Guard,
+    LoopContext,
+    Obligation,
+    Scope,
+    holding_predicate,
+    line_of,
+)
 from weft.analysis.symbolic.expression import Expression
 from weft.analysis.symbolic.facts import Facts
 from weft.analysis.symbolic.numeric_bounds import numeric_bound
@@ -117,7 +126,16 @@ def may_tell_overflow(made: Reconstruction, compare: Instruction) -> bool:
 
     What such a comparison says of numbers that do not wrap is nothing to rest on: it may look for those that do.
     """
-    assumed, seen, work = made.program.assumed, set[Value](), [*compare.operands]
+    program = made.program
+    known = program.overflow_tests.get(compare)
+    if known is None or known[0] != program.assumptions:
+        known = program.assumptions, _rests_on_data(program.assumed, compare)
+        program.overflow_tests[compare] = known
+    return known[1]
+
+
+def _rests_on_data(assumed: Mapping[Value, Sequence[Assumption]], compare: Instruction) -> bool:
+    seen, work = set[Value](), [*compare.operands]
     while assumed and work:
         value = work.pop()
         if value in seen:

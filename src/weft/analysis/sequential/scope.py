@@ -145,7 +145,9 @@ class ArrayParameters:
 class Program:
     """What the scopes of one analysis share."""
 
-    __slots__ = ("_serial", "arrays", "assumed", "module", "names", "shared_loads", "values")
+    __slots__ = (
+        "_serial", "arrays", "assumed", "assumptions", "module", "names", "overflow_tests", "shared_loads", "values",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -159,6 +161,11 @@ class Program:
         """Numbers that take the place of parameters, by their names (§6.2: injected values)."""
         self.assumed: dict[Value, list[Assumption]] = {}
         """Assumptions by the value whose expression rests on them."""
+        self.assumptions = 0
+        """How many these are."""
+        self.overflow_tests: dict[Value, tuple[int, bool]] = {}
+        """Whether comparisons may tell that numbers wrap around, with how many assumptions it was asked
+        (`weft.analysis.sequential.guards.may_tell_overflow`)."""
         self.shared_loads: dict[object, Symbol] = {}
         self.names: set[str] = set()
         """Names of parameters: of numbers that are the same for all iterations."""
@@ -190,6 +197,7 @@ class Program:
         known = self.assumed.setdefault(value, [])
         if assumption not in known:
             known.append(assumption)
+            self.assumptions += 1
 
 
 @dataclass(frozen=True, slots=True)

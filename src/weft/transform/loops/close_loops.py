@@ -19,11 +19,11 @@ def close_loops(function: Function) -> int:
     """Give each value of a loop that is used behind it φs at the exits; for how many values."""
     view = cfg_of(function)
     dominators = dominator_tree(view.cfg)
-    closed = 0
-    # Inner loops first: the φs behind them are values of the loops around.
-    for loop in reversed(loop_forest(view.cfg).loops):
+    closed, forest = 0, loop_forest(view.cfg)
+    # Inner loops first: the φs behind them are values of the loops around, and all else of theirs stays inside.
+    for loop in reversed(forest.loops):
         inside = {view.blocks[b] for b in loop.blocks}
-        for number in sorted(loop.blocks):
+        for number in sorted(b for b in loop.blocks if forest.innermost[b] is loop):
             for value in list(view.blocks[number]):
                 users = [u for u in dict.fromkeys(value.instruction_users()) if _is_outside(value, u, inside)]
                 if users:

@@ -56,10 +56,9 @@ def find_promotions(accesses: Accesses, around: LoopContext, *, assuming: bool =
     assuming
         Whether they may rest on assumptions other than that objects do not overlap.
     """
-    loops = around.scope.loops.values()
     found: list[Promotion] = []
-    for loop in loops:
-        innermost = not any(other is not loop and loop.contains(other) for other in loops)
+    for loop in around.scope.loops.values():
+        innermost = not loop.loop.children
         if loop is around or not innermost or not around.contains(loop) or len(loop.loop.exit_edges) != 1:
             continue
         found += (p for p in _in_loop(accesses, loop, around) if assuming or not p.assumptions)
