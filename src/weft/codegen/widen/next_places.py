@@ -20,9 +20,11 @@ not been measured, and is not done.
 
 from __future__ import annotations
 
+from math import gcd
+
 from weft.analysis.loops.places_ahead import CACHE_LINE, Algebra, CarriedPlace, Way, ways_apart
 from weft.codegen.widen.context import Widening, any_lane
-from weft.codegen.widen.lane_addresses import LaneNumbers, lane_numbers
+from weft.codegen.widen.lane_addresses import MAX_UNIT, has_one_base
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.types import I32, I64, VOID, IntType, PointerType, int_type
 
@@ -48,16 +50,17 @@ def ask_for_next(w: Widening, load: Instruction) -> None:
 
     chain = CarriedPlace.of(load, location, known.view, known.loops, was_computed)
     ways = ways_apart(chain) if chain is not None else []
-    numbers = lane_numbers(w, load) if ways else None
-    if chain is None or numbers is None:
+    if chain is None or not ways or not has_one_base(w, load):
         return
     asked.append(location.offset)
     w.remark(load, "next places")
+    unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
     for way in ways:
-        _ask(w, chain, way, numbers)
+        _ask(w, chain, way, w.scalar(location.base), unit)
 
 
-def _ask(w: Widening, chain: CarriedPlace, way: Way, numbers: LaneNumbers) -> None:
+def _ask(w: Widening, chain: CarriedPlace, way: Way, base: Value, unit: int) -> None:
+    """Ask for places of lanes, as 32-bit numbers of units, of which low bits are enough where requests do no harm."""
     builder = w.builder
 
     def known(value: Value) -> Value:
@@ -73,21 +76,21 @@ def _ask(w: Widening, chain: CarriedPlace, way: Way, numbers: LaneNumbers) -> No
         lambda number: w.lanes.splat(ConstInt(I32, number & _LOW)),
         lambda op, one, other: builder.binary(op, one, other),
     )
-    total = chain.place(algebra, way, numbers.unit)
+    total = chain.place(algebra, way, unit)
     if w.mask is not None:
         total = builder.select(w.mask, total, w.lanes.splat(ConstInt(I32, 0)))
-    far = w.lanes.splat(ConstInt(I32, -(FAR // numbers.unit) & _LOW))
+    far = w.lanes.splat(ConstInt(I32, -(FAR // unit) & _LOW))
     is_far = builder.icmp("ne", builder.binary("and", total, far), w.lanes.splat(ConstInt(I32, 0)))
     asking = w.new_block("ask")
     behind = w.target.add_block("asked", after=asking)
     builder.cond_br(any_lane(builder, is_far), asking, behind)
     builder.at_end(asking)
-    type = numbers.base.type
+    type = base.type
     assert isinstance(type, PointerType)
     ask = w.intrinsic(f"llvm.prefetch.p{type.space}", VOID, (type, I32, I32, I32))
     for lane in range(w.lanes.width):
         number = builder.cast("zext", builder.extract_element(total, ConstInt(I64, lane)), I64)
-        at = builder.gep(int_type(8 * numbers.unit), numbers.base, (number,))
+        at = builder.gep(int_type(8 * unit), base, (number,))
         builder.call(ask, (at, _READ, _KEEP, _DATA))
     builder.br(behind)
     builder.at_end(behind)
