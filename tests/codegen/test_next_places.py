@@ -7,6 +7,7 @@ import weft
 from codegen.kernels import kernel_text, stored, widened
 from codegen.test_forms import lines
 from weft.machine.targets import AVX2, AVX512, SSE2
+from weft.target.machine import TargetSpec
 
 
 def descent(following: str) -> str:
@@ -72,3 +73,42 @@ def test_trees_that_are_far_away() -> None:
     compiled = weft.jit(depths, width=8)
     compiled(tree, wanted, out)
     assert out.tolist() == expected.tolist()
+
+
+def nearest(points, queries, out):
+    for i in weft.prange(out.size):
+        nodes = np.empty(16, np.int32)
+        best = np.float32(3e38)
+        node = 0
+        top = 0
+        while True:
+            if node < points.shape[0]:
+                dx = queries[i, 0] - points[node, 0]
+                dy = queries[i, 1] - points[node, 1]
+                best = min(best, dx * dx + dy * dy)
+                nodes[top] = 2 * node + 1 + (dx > 0)
+                top += 1
+                node = 2 * node + 2 - (dx > 0)
+            else:
+                if top == 0:
+                    break
+                top -= 1
+                node = nodes[top]
+        out[i] = best
+
+
+def test_rows_that_are_counted_in_bytes_of_32_bits() -> None:
+    """Indices of the nodes are narrowed to such numbers, which reach further than indices of gathers."""
+    rng = np.random.default_rng(2)
+    points, queries, out = (
+        rng.random((127, 2), np.float32),
+        rng.random((100, 2), np.float32),
+        np.zeros(100, np.float32),
+    )
+    compiled = weft.jit(nearest, width=8)
+    for _ in range(3):
+        compiled(points, queries, out)
+    np.testing.assert_array_equal(out, ((queries[:, None] - points) ** 2).sum(axis=2).min(axis=1))
+    if not TargetSpec.chosen().isa.mask_registers:
+        # Of rows of any length, and of these.
+        assert sum("may look next" in remark.message for remark in compiled.remarks) == 2

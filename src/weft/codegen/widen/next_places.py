@@ -20,21 +20,18 @@ not been measured, and is not done.
 
 from __future__ import annotations
 
-from weft.codegen.widen.carried_places import ARITHMETIC, Algebra, CarriedPlace, UnknownError, Way
+from math import gcd
+
+from weft.analysis.loops.places_ahead import CACHE_LINE, Algebra, CarriedPlace, Way, ways_apart
 from weft.codegen.widen.context import Widening, any_lane
-from weft.codegen.widen.lane_addresses import LaneNumbers, lane_numbers
-from weft.codegen.widen.stack_objects import CACHE_LINE
+from weft.codegen.widen.lane_addresses import MAX_UNIT, has_one_base
 from weft.ir import ConstInt, Instruction, Value
-from weft.ir.types import I1, I32, I64, VOID, IntType, PointerType, int_type
+from weft.ir.types import I32, I64, VOID, IntType, PointerType, int_type
 
 FAR = 1 << 20
 """Bytes behind the beginning of an array from which on places are far away: most second caches have less."""
 
-_MOST_WAYS = 4
-_MOST_LINES = 2
 _READ, _KEEP, _DATA = ConstInt(I32, 0), ConstInt(I32, 3), ConstInt(I32, 1)
-_PROBES = 3
-_FEW = 2
 _LOW = (1 << 32) - 1
 
 
@@ -46,25 +43,30 @@ def ask_for_next(w: Widening, load: Instruction) -> None:
     asked = w.asked_next.setdefault((load.block, location.base, frozenset(location.terms.items())), [])
     if any(abs(location.offset - offset) < CACHE_LINE for offset in asked):
         return
-    chain = CarriedPlace.of(w, load)
-    ways = _ways(w, chain) if chain is not None else []
-    numbers = lane_numbers(w, load) if ways else None
-    if chain is None or numbers is None:
+    known = w.divergence.facts.probability
+
+    def was_computed(value: Value) -> bool:
+        return value in w.vectors or value in w.scalars
+
+    chain = CarriedPlace.of(load, location, known.view, known.loops, was_computed)
+    ways = ways_apart(chain) if chain is not None else []
+    if chain is None or not ways or not has_one_base(w, load):
         return
     asked.append(location.offset)
     w.remark(load, "next places")
+    unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
     for way in ways:
-        _ask(w, chain, way, numbers)
+        _ask(w, chain, way, w.scalar(location.base), unit)
 
 
-def _ask(w: Widening, chain: CarriedPlace, way: Way, numbers: LaneNumbers) -> None:
+def _ask(w: Widening, chain: CarriedPlace, way: Way, base: Value, unit: int) -> None:
+    """Ask for places of lanes, as 32-bit numbers of units, of which low bits are enough where requests do no harm."""
     builder = w.builder
 
     def known(value: Value) -> Value:
         vector = w.vector(value)
         scalar = vector.type.scalar
-        if not isinstance(scalar, IntType) or scalar == I1:
-            raise UnknownError
+        assert isinstance(scalar, IntType)
         if scalar.bits == I32.bits:
             return vector
         return builder.cast("trunc" if scalar.bits > I32.bits else "sext", vector, w.lanes.vector(I32))
@@ -74,67 +76,21 @@ def _ask(w: Widening, chain: CarriedPlace, way: Way, numbers: LaneNumbers) -> No
         lambda number: w.lanes.splat(ConstInt(I32, number & _LOW)),
         lambda op, one, other: builder.binary(op, one, other),
     )
-    total = chain.place(algebra, way, numbers.unit)
+    total = chain.place(algebra, way, unit)
     if w.mask is not None:
         total = builder.select(w.mask, total, w.lanes.splat(ConstInt(I32, 0)))
-    far = w.lanes.splat(ConstInt(I32, -(FAR // numbers.unit) & _LOW))
+    far = w.lanes.splat(ConstInt(I32, -(FAR // unit) & _LOW))
     is_far = builder.icmp("ne", builder.binary("and", total, far), w.lanes.splat(ConstInt(I32, 0)))
     asking = w.new_block("ask")
     behind = w.target.add_block("asked", after=asking)
     builder.cond_br(any_lane(builder, is_far), asking, behind)
     builder.at_end(asking)
-    type = numbers.base.type
+    type = base.type
     assert isinstance(type, PointerType)
     ask = w.intrinsic(f"llvm.prefetch.p{type.space}", VOID, (type, I32, I32, I32))
     for lane in range(w.lanes.width):
         number = builder.cast("zext", builder.extract_element(total, ConstInt(I64, lane)), I64)
-        at = builder.gep(int_type(8 * numbers.unit), numbers.base, (number,))
+        at = builder.gep(int_type(8 * unit), base, (number,))
         builder.call(ask, (at, _READ, _KEEP, _DATA))
     builder.br(behind)
     builder.at_end(behind)
-
-
-def _ways(w: Widening, chain: CarriedPlace) -> list[Way]:
-    """The ways that lead to places of their own, one for each line; none where there are not at least two.
-
-    How far places are apart is found by numbers for what is there: that is no proof, and need be none.
-    """
-
-    def probed(way: Way) -> tuple[int, ...]:
-        return tuple(chain.place(_probe(n, chain), way, 1) for n in range(_PROBES))
-
-    here = probed((chain.carried, 0))
-    found: dict[tuple[int, ...], Way] = {}
-    for leaf in chain.leaves():
-        for choice in (0, 1):
-            try:
-                found.setdefault(probed((leaf, choice)), (leaf, choice))
-            except UnknownError:
-                break
-    found.pop(here, None)
-    if not 1 < len(found) <= _MOST_WAYS:
-        return []
-    kept: list[tuple[int, ...]] = []
-    for place in sorted(found):
-        if not any(_is_near(place, other) for other in kept):
-            kept.append(place)
-    is_away = not any(_is_near(place, here) for place in kept)
-    return [found[place] for place in kept] if is_away and len(kept) <= _MOST_LINES else []
-
-
-def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return all(abs(a - b) < CACHE_LINE for a, b in zip(one, other, strict=True))
-
-
-def _probe(number: int, chain: CarriedPlace) -> Algebra[int]:
-    """Some number for each that is there, a multiple of 64; few of what the loop does not change, as of columns."""
-    numbers: dict[Value, int] = {}
-
-    def known(value: Value) -> int:
-        if isinstance(value, ConstInt):
-            return value.signed
-        if not chain.is_of_loop(value):
-            return _FEW
-        return numbers.setdefault(value, 64 * (7 * len(numbers) + 5) * (number + 2))
-
-    return Algebra(known, lambda n: n, lambda op, a, b: ARITHMETIC[op](a, b))

@@ -8,7 +8,8 @@ take what the last iteration computed last (`carried_last`). Divisions by what a
 multiplications (`known_divisors`). What looks places up is not for LLVM's vectorizer, which makes gathers of that, or
 takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
-Other sums of what is looked up go on in four totals, where gathers are not slow (`sums_in_fours`).
+Other sums of what is looked up go on in four totals, where gathers are not slow (`sums_in_fours`). Walks that turn back
+ask for both places that they may look up next (`ask_for_children`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -25,6 +26,7 @@ from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.machine.targets import Isa
+from weft.transform.loops.ask_for_children import ask_for_children
 from weft.transform.loops.asked_ahead import ask_ahead
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices, mark_short_walks
@@ -53,6 +55,7 @@ def prepare_alone(function: Function, isa: Isa) -> int:
         made += add_in_fours(function, for_llvm)
     made += leave_for_the_end(function, for_llvm)
     made += _keep_lookups_scalar(function, for_llvm)
+    made += ask_for_children(function)
     return made + multiply_by_inverses(function)
 
 
