@@ -309,8 +309,10 @@ def add_by_rows(a: Any, b: Any, begin: Any, out: Any) -> None:
     """
     rows, inner, columns = a.shape[0], a.shape[1], b.shape[1]
     pairs = rows // 2 * 2
-    for left in range(0, columns, 512):
-        right = min(left + 512, columns)
+    # What is read once only is read along the rows.
+    wide = 512 if rows > 2 else 8192
+    for left in range(0, columns, wide):
+        right = min(left + wide, columns)
         for first in range(begin, inner, 64):
             last = min(first + 64, inner)
             whole = first + (last - first) // 4 * 4
