@@ -319,3 +319,8 @@ def test_inline_ptx_does_not_run_but_is_printed() -> None:
     with pytest.raises(UnsupportedError, match=r":4:3: k has inline assembly"):
         kernel[1, 32](np.zeros(32, np.int32))
     assert "%laneid" in str(kernel.inspect_ptx("sm_70"))
+
+
+def test_ptx_is_not_taken_for_cuda_cpp() -> None:
+    with pytest.raises(ArgumentError, match=r"the source is PTX(?s:.*)weft\.ptx\.Module"):
+        cuda.Module("//\n// nvcc\n.version 8.5\n.target sm_70\n")
