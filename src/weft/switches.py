@@ -36,6 +36,7 @@ OPTIONAL_PASSES = {
             "inner versions",
             "inverse roots",
             "known numbers",
+            "lanes in turn",
             "likely conversions",
             "low halves",
         ),

@@ -306,3 +306,21 @@ def test_an_installed_toolkit_has_no_say(tmp_path, monkeypatch):
         x = np.zeros(4, np.int32)
         module.one[1, 4](x)
         assert x.tolist() == [1] * 4
+
+
+def test_inline_ptx_does_not_run_but_is_printed() -> None:
+    source = """extern "C" __global__ void k(int *a) {
+  int lane;
+  asm volatile("" ::: "memory");
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  a[threadIdx.x] = lane;
+}"""
+    kernel = cuda.Module(source).k
+    with pytest.raises(UnsupportedError, match=r":4:3: k has inline assembly"):
+        kernel[1, 32](np.zeros(32, np.int32))
+    assert "%laneid" in str(kernel.inspect_ptx("sm_70"))
+
+
+def test_ptx_is_not_taken_for_cuda_cpp() -> None:
+    with pytest.raises(ArgumentError, match=r"the source is PTX(?s:.*)weft\.ptx\.Module"):
+        cuda.Module("//\n// nvcc\n.version 8.5\n.target sm_70\n")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.runner import passes_checked
+from weft.diag.errors import CompileError
 from weft.frontend.clang import compile_c
 from weft.loops.llvm_ir import VectorizedIR, vectorize_ir
 from weft.target.jit import LoadedCode, load_object
@@ -139,3 +140,15 @@ def test_iterations_that_are_left_over_load_neighbours(tmp_path: Path) -> None:
             a, b = np.arange(40.0), np.zeros(40)
             function(code.address("f"))(first, first + count, a.ctypes.data, b.ctypes.data)
             np.testing.assert_array_equal(b, np.where(np.arange(40) < count, 3 * (a + 1), 0))
+
+
+def test_what_is_no_assembly_is_an_error_at_its_place(tmp_path: Path) -> None:
+    """LLVM would end the process for it."""
+    file = tmp_path / "f.c"
+    for word, known in (("incl", True), ("bogus", False)):
+        file.write_text(f'void f(int *a) {{\n  asm("{word} %0" : "+r"(a[0]));\n}}\n')
+        if known:
+            assert "incl" in compile_c(file, "x86_64-linux-gnu")
+        else:
+            with pytest.raises(CompileError, match=r":2:7: clang: invalid instruction mnemonic 'bogus'"):
+                compile_c(file, "x86_64-linux-gnu")

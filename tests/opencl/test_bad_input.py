@@ -168,3 +168,10 @@ def test_debug_lets_good_kernels_run() -> None:
     x = np.arange(8, dtype=np.int32)
     program.k(8, 4, x, opencl.LocalMemory(16))
     assert x.tolist() == [3, 2, 1, 0, 7, 6, 5, 4]
+
+
+def test_inline_assembly_is_refused_at_its_line() -> None:
+    """LLVM would end the process for what the CPU does not have."""
+    program = opencl.Program('kernel void k(global int *a) {\n  __asm__("bogus %0" : "+r"(a[0]));\n}')
+    with pytest.raises(UnsupportedError, match=r":2:3: k has inline assembly, .*: bogus"):
+        program.k(1, None, np.zeros(1, np.int32))

@@ -197,3 +197,17 @@ define void @k() !dbg !2 {
 !4 = !{i32 2, !"Debug Info Version", i32 3}
 """
     assert "cc: DW_CC_LLVM_DeviceKernel" in print_module(text)
+
+
+def test_what_weft_does_not_read_of_c_is_shown_where_it_stands_in_the_source(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    (tmp_path / "wide.h").write_text("\nstatic long double twice(long double x) {\n    return 2 * x;\n}\n")
+    for name, text, place in (
+        ("f.c", "void f(long double *a) {\n    a[0] = 1;\n}\n", "f.c:2:5: type x86_fp80"),
+        ("g.c", '#include "wide.h"\ndouble f(double x) { return twice(x); }\n', "wide.h:2: type x86_fp80"),
+    ):
+        file = tmp_path / name
+        file.write_text(text)
+        with pytest.raises(IRSyntaxError) as refused:
+            vectorize_ir(file, "f", loop="auto")
+        assert place in str(refused.value)

@@ -96,6 +96,23 @@ def test_what_comes_through_phis_is_taken_last() -> None:
         assert result(module, *arguments) == result(plain, *arguments)
 
 
+def test_maxima_are_of_minima_that_have_another_order_now() -> None:
+    """Both kinds depend on the last iteration: what the second is made of is reordered before it."""
+    text = PHI.replace(
+        "  %one = call",
+        """  %m = call i32 @llvm.umin.i32(i32 %s, i32 %a)
+  %u = call i32 @llvm.umin.i32(i32 %m, i32 1000)
+  %one = call""",
+    ).replace("umax.i32(i32 %s, i32 %a)", "umax.i32(i32 %u, i32 %a)")
+    text += "\ndeclare i32 @llvm.umin.i32(i32, i32)\n"
+    module, plain = read_module(text), read_module(text)
+    assert take_carried_last(module.functions["f"]) == 2
+    verify_structure(module)
+    assert "badref" not in write_module(module)
+    for arguments in ((4, 1), (0xFFFFFFF0, 5), (0, 9)):
+        assert result(module, *arguments) == result(plain, *arguments)
+
+
 @pytest.mark.parametrize(
     "change",
     [("%there = getelementptr i8, ptr %here, i64 4", "%there = getelementptr i8, ptr %here, i64 -4"),

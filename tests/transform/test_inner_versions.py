@@ -207,3 +207,49 @@ def test_what_gains_no_shape_has_no_copy() -> None:
     looked_up(np.arange(9.0), np.arange(40) - 5, b)
     assert list(b) == [min(max(k - 5, 0), 8) for k in range(40)]
     assert REMARK not in " ".join(map(str, looked_up.remarks))
+
+
+IN_C = """
+extern "C" __global__ void wide(const int *a, int first, int last, int n, int *b) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    int total = 0;
+    if (i >= n) return;
+    for (int k = first; k <= last; k++) {
+        long long place = i + k;
+        total += a[place < 0 ? 0 : place >= n ? n - 1 : place];
+    }
+    b[i] = total;
+}
+extern "C" __global__ void moved(const int *a, int first, int last, int n, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, total = 0;
+    if (i >= n) return;
+    for (int k = 0; k < last - first + 1; k++) total += a[max(0, min(i + (k + first), n - 1))];
+    b[i] = total;
+}
+extern "C" __global__ void late(const int *a, long long first, long long last, int n, int *b) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    int total = 0;
+    long long k = first;
+    if (i >= n) return;
+    do {
+        long long place = i + k;
+        total += a[place < 0 ? 0 : place >= n ? n - 1 : place];
+    } while (k++ < last);
+    b[i] = total;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["wide", "moved", "late"])
+def test_counters_of_c(name: str) -> None:
+    """They have fewer bits than ids, computed bounds and known numbers beside them, or reach their bound."""
+    pytest.importorskip("ziglang")
+    compiled: Any = getattr(cuda.Module(IN_C, width=8), name)
+    a, n = np.arange(50, dtype=np.int32), 40
+    a[n:] = 1000
+    for first, last in ((-2, 2), (0, 1), (-45, 3), (2, 2)):
+        b = np.zeros(n, np.int32)
+        compiled[1, 64](a, first, last, n, b)
+        wanted = [sum(a[min(max(i + k, 0), n - 1)] for k in range(first, last + 1)) for i in range(n)]
+        assert list(b) == wanted, (first, last)
+    assert REMARK in " ".join(map(str, compiled.remarks))

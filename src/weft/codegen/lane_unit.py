@@ -86,6 +86,8 @@ class LaneUnit(Struct):
         Whether the control flow is another than that of the function as it was.
     source
         The name of the function as it was.
+    alone
+        The function for one lane that it is a copy of, where lanes may call it one after the other.
     """
 
     module: Module
@@ -109,6 +111,7 @@ class LaneUnit(Struct):
     seldom: bool = False
     rewritten: bool = False
     source: str = ""
+    alone: Function | None = None
 
     def __post_init__(self) -> None:
         self.source = self.source or self.function.name

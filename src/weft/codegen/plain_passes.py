@@ -12,6 +12,7 @@ from collections.abc import Collection
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.lanes_in_turn import run_in_turn
 from weft.codegen.obstacles import clear_obstacles, why_not_vectorized
 from weft.costs.constants import constants_of
 from weft.costs.replaced_loads import ReplacedLoads
@@ -339,6 +340,16 @@ def _by_policy(name: PolicyName) -> Pass[LaneUnit]:
 
 BY_POLICY = tuple(_by_policy(name) for name in PolicyName if name is not PolicyName.OFF)
 """Scalar replacement by one policy, whatever it costs: to be run by hand."""
+
+
+LANES_IN_TURN: Pass[LaneUnit] = Pass(
+    "lanes in turn",
+    "lanes that had better run one after the other call the function for one lane",
+    run_in_turn,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+)
 
 
 def narrowing_passes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:

@@ -21,6 +21,8 @@ class VectorizationSummary(Struct):
     ----------
     width
         Lanes it runs at a time.
+    alone
+        What part of the time of its lanes they are expected to take one after the other, if they run so.
     guessed
         Where loops are that have 32 bits while their numbers fit, and a copy for when they do not.
     narrowed
@@ -56,6 +58,7 @@ class VectorizationSummary(Struct):
     """
 
     width: int = 0
+    alone: float | None = None
     guessed: list[SourceSpan | None] = field(default_factory=list)
     narrowed: int = 0
     small: int = 0

@@ -69,7 +69,9 @@ def function_unit(
         raise UnsupportedError(message, _span_in(function))
     if masked:
         given[guard_by_mask(copy)] = domain_named("product", called.lanes.extents).varying(1)
-    return called.unit(copy, given, SimdForm(name, scalar_result=scalar_result))
+    unit = called.unit(copy, given, SimdForm(name, scalar_result=scalar_result))
+    unit.alone = function
+    return unit
 
 
 def _span_in(function: Function) -> SourceSpan | None:

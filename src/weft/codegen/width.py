@@ -118,6 +118,16 @@ def choose_width(
     return weights.width(before or divergence)
 
 
+def part_of_time_alone(divergence: Divergence, isa: Isa, width: int) -> float | None:
+    """What part of its time in so many lanes a call takes by itself; None where it had better be in lanes."""
+    weights = _Weights(divergence, isa, in_loop=False)
+    if not weights.model.has_loops or not may_be_alone(divergence):
+        return None
+    together = weights.model.cycles_of_thread(width, waiting=weights.constants.waiting)
+    part = cycles_alone(divergence, isa) / together
+    return part if part <= weights.constants.alone_worthwhile else None
+
+
 def may_be_open(divergence: Divergence, *, in_loop: bool = False) -> bool:
     """Whether the data may decide whether lanes are faster, or threads one by one.
 

@@ -39,9 +39,12 @@ class CompiledKernel(CompiledKernelBase):
 
     def _start(self) -> Started:
         # Importing the compiler takes longer than loading a kernel from the cache, which does without.
+        from weft.frontend.device.assembly import check_assembly
         from weft.passes.lower_kernel import start_kernel
 
         with self.timings.measure("frontend"):
             module = self.origin.module(self.options.small_arrays)
+            for function in module.definitions():
+                check_assembly(function)
         symbol = self.origin.symbol
         return start_kernel(module, symbol, self.options, TargetSpec.chosen(), self.timings), ()

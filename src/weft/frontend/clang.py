@@ -8,6 +8,7 @@ clang tells the optimizer (lifetimes, aliasing, promises of parallel loops) is t
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -58,6 +59,9 @@ _LIBCXX = (
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.M
 )
+
+_ASSEMBLY = re.compile(r'^module asm| asm (?:[a-z]+ )*"[^"]*[^"\s]', re.M)
+"""Assembly in LLVM IR, of which something is to be assembled."""
 
 
 def find_clang(triple: str, language: str = "c") -> list[str]:
@@ -141,7 +145,19 @@ def compile_c(file: Path, triple: str, options: Sequence[str] = ()) -> str:
     )
     if done.returncode:
         raise _refused(done.stderr, file)
+    if _ASSEMBLY.search(done.stdout):
+        _assemble(command, file)
     return done.stdout
+
+
+def _assemble(command: Sequence[str], file: Path) -> None:
+    """See that clang can assemble what a file has of assembly: LLVM ends the process for what is no assembly."""
+    words = ("-c" if word == "-S" else word for word in command[:-1] if word != "-emit-llvm")
+    done = subprocess.run(
+        [*words, os.devnull], capture_output=True, encoding="utf-8", errors="backslashreplace", check=False
+    )
+    if done.returncode:
+        raise _refused(done.stderr, file)
 
 
 def _refused(diagnostics: str, file: Path) -> CompileError:

@@ -59,7 +59,8 @@ def chosen_function(module: Module, name: str) -> Function:
     function = module.functions.get(name)
     if function is None or function.is_declaration:
         known: Sequence[str] = [f.name for f in module.definitions()]
-        raise ArgumentError(f"the module defines no function {name!r}", hint=f"it defines {', '.join(known)}")
+        others = ", ".join(known) or "none; clang drops static functions that nothing calls"
+        raise ArgumentError(f"the module defines no function {name!r}", hint=f"it defines {others}")
     if function.attribute("weft.kernel") is not None:
         raise UnsupportedError(f"{name} is a kernel, which is launched, not vectorized as a function")
     return function

@@ -180,6 +180,11 @@ LEFT_OUT = (
         ("parameters", "function"),
     ),
     LeftOut(
+        "the width is chosen, and is 1 where threads or iterations had better run one after the other",
+        (KERNELS, LOOPS, FOREIGN_LOOPS),
+        ("lanes in turn",),
+    ),
+    LeftOut(
         "`function` does what `lanes` and `obstacles` do",
         (FOREIGN_FUNCTIONS,),
         ("lanes", "obstacles"),

@@ -17,11 +17,12 @@ from weft.codegen.lane_passes import LANES, vectorize
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.lanes_around import source_loop
 from weft.codegen.parallel_loops import run_in_place, strip_mine
-from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING, narrowing_passes
+from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, LANES_IN_TURN, NARROWING, narrowing_passes
 from weft.codegen.remarks import remark_vectorization
 from weft.codegen.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
+from weft.diag.remarks import RemarkKind
 from weft.diag.words import counted
 from weft.graph.loops import loop_forest
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -209,10 +210,15 @@ def _vectorize_function(unit: ForeignFunctionUnit) -> None:
         masked=unit.masked,
         scalar_result=unit.scalar_result,
     )
-    _runner(unit).run(narrowing_passes(unit.runner.left_out), part)
+    _runner(unit).run((LANES_IN_TURN, *narrowing_passes(unit.runner.left_out)), part)
     vector = vectorize(part, _runner(unit))
     vector.linkage.linkage = ""
-    remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
+    if part.summary.alone is None:
+        remark_vectorization(unit.remarks, unit.subject, unit.reason, part.summary, "lanes")
+    else:
+        time = f"about {100 * part.summary.alone:.0f} % of the time of {unit.width} lanes together"
+        message = f"{unit.subject} runs lane after lane, which takes {time}"
+        unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name=LANES_IN_TURN.name)
     unit.called = {unit.simd_name: part.summary, **called.summaries}
     for name, summary in called.summaries.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "lanes")
@@ -289,7 +295,7 @@ WHOLE_FUNCTION: Pass[ForeignFunctionUnit] = Pass(
     "the function for one lane has one for W lanes beside it",
     _vectorize_function,
     Meaning.SCALAR,
-    parts=(GUESSED_RANGES, NARROWING, *LANES),
+    parts=(LANES_IN_TURN, GUESSED_RANGES, NARROWING, *LANES),
     source="Moll, §3.3",
 )
 

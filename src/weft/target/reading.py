@@ -69,7 +69,10 @@ def _upgraded(text: str, file: str) -> tuple[Module, str]:
     except IRSyntaxError as error:
         # Lines of what LLVM prints are not those of the file.
         line = (error.span.text or "").strip() if error.span is not None else ""
-        raise IRSyntaxError(error.message, _line_of(line, text, file), error.hint) from None
+        # Those of what clang made of C are nobody's, but say where they come from.
+        is_text = file.startswith("<") or file.endswith((".ll", ".bc"))
+        span = _line_of(line, text, file) if is_text else _source_of(line, printed)
+        raise IRSyntaxError(error.message, span, error.hint) from None
 
 
 def _may_be_old(module: Module) -> bool:
@@ -105,6 +108,28 @@ def _placed(error: CompileError, text: str, file: str) -> CompileError:
         hint = "pointers with types are of LLVM 14 or before: let that compiler write bitcode (.bc)"
     span = SourceSpan(file, int(found[1]), int(found[2]), text=line)
     return CompileError(f"LLVM refused the module: {found[3]}", span, hint)
+
+
+def _source_of(line: str, printed: str) -> SourceSpan | None:
+    """The place in the source that a line of LLVM's text comes from."""
+    found = re.search(r"!dbg !(\d+)", line)
+    place = _node(found[1], printed) if found is not None else ""
+    at = re.search(r"\bline: (\d+)(?:, column: (\d+))?", place)
+    scope = place
+    while scope and "file: !" not in scope:
+        up = re.search(r"\bscope: !(\d+)", scope)
+        scope = _node(up[1], printed) if up is not None else ""
+    holder = re.search(r"\bfile: !(\d+)", scope)
+    name = re.search(r'filename: "([^"]*)"', _node(holder[1], printed)) if holder is not None else None
+    if at is None or name is None:
+        return None
+    return SourceSpan(name[1], int(at[1]), int(at[2] or 0))
+
+
+def _node(number: str, printed: str) -> str:
+    """The line that defines a node of metadata."""
+    found = re.search(rf"^!{number} = .*$", printed, re.MULTILINE)
+    return found[0] if found is not None else ""
 
 
 def _line_of(line: str, text: str, file: str) -> SourceSpan | None:

@@ -104,7 +104,9 @@ def counters_of(header: BasicBlock, preheader: BasicBlock, latch: BasicBlock) ->
     return found
 
 
-def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLoop | str:
+def counted_loop(
+    view: CFGView, loop: Loop, *, early: bool = False, computed: bool = False
+) -> CountedLoop | str:
     """How `loop` counts, or why it does not, in words that end the sentence "the loop ...".
 
     Parameters
@@ -113,6 +115,8 @@ def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLo
         A loop of a function in canonical form.
     early
         Whether the next value of the counter may be tested before the body, which nobody who transforms loops expects.
+    computed
+        Whether the bound may be computed in the loop, of what is known before it: the same in each iteration.
     """
     header = view.blocks[loop.header]
     outside = [view.blocks[p] for p in view.cfg.preds[loop.header] if p not in loop.blocks]
@@ -127,7 +131,7 @@ def counted_loop(view: CFGView, loop: Loop, *, early: bool = False) -> CountedLo
     if exiting is not header and exiting is not latch:
         return "is left from the middle of its body"
     blocks = (header, *(view.blocks[b] for b in sorted(loop.blocks) if b != loop.header))
-    test = _test(exiting, view.blocks[target], set(blocks), counters_of(header, preheader, latch))
+    test = _test(exiting, view.blocks[target], set(blocks), counters_of(header, preheader, latch), computed)
     if test is None:
         return "does not count up or down to a bound that is known when it begins"
     counter, tests_next, predicate, bound = test

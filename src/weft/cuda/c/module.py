@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from weft.frontend.cuda_c.options import parse_options
 from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.switches import DEFAULT_REPLACEMENT, switches
 from weft.target.once import made_once
+
+_PTX = re.compile(r"(?:\s|//[^\n]*\n)*\.version\b")
 
 
 class Module:
@@ -52,6 +55,8 @@ class Module:
         The program does not compile; `log` of the error has clang's diagnostics.
     SettingError
         An option is unknown.
+    ArgumentError
+        The source is PTX.
     SignatureError, PassError
         An option of weft's has a value that it cannot have.
 
@@ -89,6 +94,10 @@ class Module:
         self._options = parse_options(options)
         self._file = str(source) if isinstance(source, Path) else ""
         self._text = source.read_text(errors="replace") if isinstance(source, Path) else source
+        if _PTX.match(self._text):
+            raise ArgumentError(
+                "the source is PTX, not CUDA C++", call_site(), "weft.ptx.Module(...) runs it"
+            )
         self._headers = headers
         self._names = list(names)
         self._source = self._build(self._names)

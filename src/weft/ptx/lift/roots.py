@@ -1,7 +1,8 @@
 """Which objects an integer may be an address in.
 
 Sums, φs and selects are followed to the *roots*: parameters of the kernel, variables, stack objects, and addresses
-loaded from memory. An integer without roots is no address.
+loaded from memory. An integer without roots is no address. Of two parameters in a sum, one that the program multiplies
+or divides elsewhere is a number, as the length of a row is, if the other one is not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from weft.ptx.lift.memory import SHARED_ADDRESS
 
 Roots = frozenset[Value]
 _NONE: Roots = frozenset()
+_SCALES = frozenset(("mul", "shl", "sdiv", "udiv", "srem", "urem"))
 
 
 @dataclass(slots=True)
@@ -81,7 +83,8 @@ class RootAnalysis:
             case "add":
                 return _stronger(*(self.roots(o) for o in value.operands))
             case "sub":
-                return self.roots(value.operands[0]) if not self.roots(value.operands[1]) else _NONE
+                whole, taken = map(self.roots, value.operands)
+                return whole if not taken or (_is_scaled(taken) and not _is_scaled(whole)) else _NONE
             case "phi" | "select":
                 return self._joined(value)
             case "trunc":
@@ -147,8 +150,17 @@ def _shared(roots: Roots) -> Roots:
 
 def _strength(roots: Roots) -> int:
     if any(isinstance(r, GlobalVariable) or (isinstance(r, Instruction) and r.op == "alloca") for r in roots):
-        return 3
-    return 2 if any(isinstance(r, Argument) for r in roots) else 1
+        return 4
+    if not any(isinstance(r, Argument) for r in roots):
+        return 1
+    return 2 if _is_scaled(roots) else 3
+
+
+def _is_scaled(roots: Roots) -> bool:
+    """Whether these are parameters that the program multiplies or divides."""
+    return bool(roots) and all(
+        isinstance(r, Argument) and any(user.op in _SCALES for user in r.instruction_users()) for r in roots
+    )
 
 
 def _stronger(a: Roots, b: Roots) -> Roots:

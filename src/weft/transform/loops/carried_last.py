@@ -45,13 +45,13 @@ def take_carried_last(function: Function) -> int:
             continue
         blocks = [view.blocks[b] for b in sorted(loop.blocks)]
         roots = [i for block in blocks for i in block.instructions if _is_choice(i) and not _is_part(i, i)]
-        several = [(root, parts) for root in roots if len(parts := list(_numbers(root))) > 2]
+        several = [root for root in roots if len(list(_numbers(root))) > 2]
         chosen = [
             (i, added) for block in blocks for i in block.instructions if (added := _sum_of(i)) is not None
         ]
         if several or chosen:
             circles = _circles(loop, view, function.layout)
-            done += sum(_reorder(root, parts, circles) for root, parts in several)
+            done += sum(_reorder(root, circles) for root in several)
             done += sum(_choose_term(choice, added, circles) for choice, added in chosen)
     return done
 
@@ -146,17 +146,20 @@ def _handed_on(
                     yield store, load
 
 
-def _reorder(root: Instruction, numbers: list[Value], circles: dict[Instruction, int]) -> bool:
-    own = circles.get(root)
+def _reorder(root: Instruction, circles: dict[Instruction, int]) -> bool:
+    # Of what it is made now: some of that may have been reordered before.
+    own, numbers = circles.get(root), list(_numbers(root))
     carried = [v for v in numbers if isinstance(v, Instruction) and own is not None and circles.get(v) == own]
     others = [v for v in numbers if v not in carried]
     if not carried or len(others) < 2 or all(v in root.args for v in carried):
         return False
     builder = Builder(before=root)
     builder.loc = root.loc
-    value = others[0]
-    for other in (*others[1:], *carried):
+    first, *rest = (*others, *carried)
+    value = first
+    for other in rest:
         value = builder.call(root.callee, [value, other])
+        circles[value] = circles[root]
     root.replace_all_uses(value)
     _erase(root)
     return True

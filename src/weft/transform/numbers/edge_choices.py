@@ -4,6 +4,7 @@ Choices are minima and maxima with what is uniform, remainders by it, and select
 arm alone has a known stride. The number is computed at the function's beginning, or is such a one and the counter of a
 loop whose ends are known there, as in ``for k in range(-r, r + 1): ... a[(x + k) % n]``: then it is asked of both ends.
 Where the least is not more than the greatest, and they are as far apart as the ends, no sum between wraps around.
+The counter may have fewer bits than the number, as an ``int`` of C beside an id of 64, and known numbers added to it.
 
 Precondition: P-LLVM without predicates, shadows and guards. `inner_versions` makes copies of what is found.
 """
@@ -45,7 +46,7 @@ class EdgeNumber(Struct, frozen=True):
     Parameters
     ----------
     terms
-        What is known early.
+        What is known early. Terms and ends that have fewer bits than the number are signed.
     first, last
         The counter's first value, and its last one, which is less by 1 if `behind`.
     """
@@ -160,13 +161,31 @@ class _Search:
             return known
         if self._is_early(other):
             return EdgeNumber((*known.terms, other), known.first, known.last, known.behind)
-        loop = self._counters.get(other) if isinstance(other, Instruction) else None
+        counter, more = self._without_known(other)
+        loop = self._counters.get(counter) if isinstance(counter, Instruction) else None
         if loop is None or known.first is not None or not _is_in_body(value, loop):
             return None
         start, bound = loop.counter.start, loop.bound
-        if not (self._is_early(start) and self._is_early(bound)) or bound.type != other.type:
+        if not (self._is_early(start) and self._is_early(bound)) or bound.type != counter.type:
             return None
-        return EdgeNumber(known.terms, start, bound, loop.predicate != "sle")
+        return EdgeNumber((*known.terms, *more), start, bound, not _reaches_bound(loop))
+
+    def _without_known(self, number: Value) -> tuple[Value, list[Value]]:
+        """What is left of a number without its extension and what is known early, and that."""
+        extended, known = False, []
+        while isinstance(number, Instruction):
+            if not extended and (number.op == "sext" or (number.op == "zext" and "nneg" in number.flags)):
+                extended, number = True, number.operands[0]
+                continue
+            # An extended sum is that of what is extended where it does not wrap around.
+            if number.op != "add" or (extended and "nsw" not in number.flags):
+                break
+            early = [v for v in number.operands if self._is_uniform(v) and self._is_early(v)]
+            if len(early) != 1:
+                break
+            known += early
+            number = number.operands[1 - number.operands.index(early[0])]
+        return number, known
 
     def _choice(self, value: Instruction) -> EdgeChoice | None:
         if value.op == "select":
@@ -273,9 +292,22 @@ def _is_zero(value: Value) -> bool:
 def _counted(view: CFGView) -> Iterator[CountedLoop]:
     """The loops that count up by ones."""
     for loop in loop_forest(view.cfg).loops:
-        found = counted_loop(view, loop)
-        if isinstance(found, CountedLoop) and found.counter.step == 1 and found.predicate in _COUNTING_UP:
+        found = counted_loop(view, loop, computed=True)
+        if not isinstance(found, CountedLoop) or found.counter.step != 1:
+            continue
+        # A counter that goes one beyond its bound may wrap around.
+        if found.predicate in _COUNTING_UP and not (found.predicate == "sle" and _is_tested_late(found)):
             yield found
+
+
+def _is_tested_late(loop: CountedLoop) -> bool:
+    """Whether the body comes before the test of the same value, as in ``do ... while (k++ < n)``."""
+    return not loop.top_tested and not loop.tests_next
+
+
+def _reaches_bound(loop: CountedLoop) -> bool:
+    """Whether the body runs where the counter is at its bound."""
+    return loop.predicate == "sle" or _is_tested_late(loop)
 
 
 def _is_in_body(value: Instruction, loop: CountedLoop) -> bool:

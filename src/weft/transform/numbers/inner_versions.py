@@ -21,13 +21,13 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
-from weft.ir import FALSE, TRUE, BasicBlock, Builder, Function, Instruction, Value
+from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
 from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import declare
-from weft.ir.types import IntType
+from weft.ir.types import IntType, Type
 from weft.transform.numbers.edge_choices import LESS, EdgeChoice, EdgeNumber, edge_choices
 from weft.transform.numbers.front_versions import simplify, straight_blocks
 from weft.transform.unify_returns import unify_returns
@@ -205,20 +205,28 @@ def _questions(b: Builder, choice: EdgeChoice) -> Iterator[Value]:
     if number is None:
         yield b.icmp(choice.fails, choice.limit, TRUE)
         return
-    least = number.terms[0]
-    for term in number.terms[1:]:
+    least, *more = (_extended(b, term, type) for term in number.terms)
+    for term in more:
         least = b.binary("add", least, term)
     greatest = least
     if number.first is not None and number.last is not None:
-        last = b.binary("sub", number.last, const_int(1, type)) if number.behind else number.last
-        least, greatest = b.binary("add", least, number.first), b.binary("add", least, last)
-        yield b.icmp("sgt", number.first, last)
+        first, last = _extended(b, number.first, type), _extended(b, number.last, type)
+        last = b.binary("sub", last, const_int(1, type)) if number.behind else last
+        least, greatest = b.binary("add", least, first), b.binary("add", least, last)
+        yield b.icmp("sgt", first, last)
         yield b.icmp("sgt", least, greatest)
     if choice.is_natural:
         yield b.icmp("slt", least, const_int(0, type))
         # As signed numbers, since the limit may be none.
         yield b.icmp("slt", choice.limit, const_int(0, type))
     yield b.icmp(choice.fails, least if choice.fails in (*LESS, "ult") else greatest, choice.limit)
+
+
+def _extended(b: Builder, value: Value, type: Type) -> Value:
+    """A signed number with the bits of another one."""
+    if value.type == type:
+        return value
+    return const_int(value.signed, type) if isinstance(value, ConstInt) else b.cast("sext", value, type)
 
 
 def _replace(choice: EdgeChoice, values: ValueMap) -> None:
