@@ -152,7 +152,7 @@ def test_other_loops_stay_as_they_were(function) -> None:
 
 def colours(x, n, j, k):
     for y in prange(1, n):
-        for i in range(1, 20):
+        for i in range(1, k + 5):
             if (i + y) % 2 == j:
                 x[20 * y + i] += x[20 * y + i - 1] + x[20 * y + i - 20] + k
 
@@ -197,6 +197,27 @@ def test_remainders_are_right_for_any_bounds(function) -> None:
     assert "which runs over these alone" in remarks(compiled)
 
 
+def known(x, n, j, k):
+    for y in prange(n):
+        for i in range(5, 12):
+            if (i - 2) % 4 == 3:
+                x[20 * y + i] += i
+        for i in range(3):
+            if i % 8 == 5:
+                x[20 * y + i] = 0
+
+
+def test_the_length_is_known_where_it_was() -> None:
+    assert "which runs over these alone" in run_both(known, np.arange(200), 10, 0, 0)
+
+
+def unknown_colour(x, n, j, k):
+    for y in prange(n):
+        for i in range(8):
+            if i % 2 == j:
+                x[8 * y + i] += k
+
+
 def kept_total(x, n, j, k):
     total = 0
     for i in range(n):
@@ -217,9 +238,9 @@ def unlike(x, n, j, k):
             x[i] = k
 
 
-@pytest.mark.parametrize("function", [kept_total, third, unlike])
+@pytest.mark.parametrize("function", [unknown_colour, kept_total, third, unlike])
 def test_what_is_no_remainder_alone_stays(function) -> None:
-    assert "runs over these alone" not in run_both(function, np.arange(64), 64, 1, 3)
+    assert "runs over these alone" not in run_both(function, np.arange(512), 64, 1, 3)
 
 
 IR = """

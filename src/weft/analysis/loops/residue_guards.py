@@ -5,7 +5,8 @@
             ...                                   ...
 
 Of what is masked the counter is a summand, so the condition says which remainder it has. Nothing has to be tested:
-a remainder that there is not, as 2, is no iteration's.
+a remainder that there is not, as 2, is no iteration's. Loops of a known length stay what they are, to be written out,
+where the program does not say the remainder.
 
 Precondition: canonical P-LLVM.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.analysis.loops.idle_guards import Guard, conditions, is_plain
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
@@ -42,6 +43,19 @@ class Residue(Struct, frozen=True):
     bits: int
     undone: tuple[tuple[str, Value], ...]
 
+    @property
+    def constant(self) -> int | None:
+        """The counter's remainder, where the program says it, and there is one."""
+        step = 1 << self.bits
+        if not isinstance(self.wanted, ConstInt) or self.wanted.value >= step:
+            return None
+        rest = self.wanted.value
+        for op, other in self.undone:
+            if not isinstance(other, ConstInt):
+                return None
+            rest = {"add": rest + other.value, "sub": rest - other.value, "xor": rest ^ other.value}[op]
+        return rest % step
+
 
 class ResidueLoop(Struct, frozen=True):
     """A loop that works where its counter has a remainder.
@@ -68,7 +82,7 @@ def residue_loop(view: CFGView, loop: Loop) -> ResidueLoop | None:
         return None
     for guard in conditions(counted):
         residue = _residue(guard, counted)
-        if residue is not None:
+        if residue is not None and (residue.constant is not None or known_iterations(counted) is None):
             return ResidueLoop(counted, residue, guard)
     return None
 
