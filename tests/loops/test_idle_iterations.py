@@ -218,6 +218,20 @@ def unknown_colour(x, n, j, k):
                 x[8 * y + i] += k
 
 
+def of_loop_around(x, n, j, k):
+    for y in prange(n):
+        for i in range(k):
+            if (i + y) % 16 == j:
+                x[8 * y + i] += 2
+
+
+def down_columns(x, n, j, k):
+    for y in prange(n):
+        for i in range(k):
+            if (i + y) % 2 == j:
+                x[n * i + y] += 2
+
+
 def kept_total(x, n, j, k):
     total = 0
     for i in range(n):
@@ -238,7 +252,9 @@ def unlike(x, n, j, k):
             x[i] = k
 
 
-@pytest.mark.parametrize("function", [unknown_colour, kept_total, third, unlike])
+@pytest.mark.parametrize(
+    "function", [unknown_colour, of_loop_around, down_columns, kept_total, third, unlike]
+)
 def test_what_is_no_remainder_alone_stays(function) -> None:
     assert "runs over these alone" not in run_both(function, np.arange(512), 64, 1, 3)
 
