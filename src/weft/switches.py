@@ -32,6 +32,7 @@ OPTIONAL_PASSES = {
             "group order",
             "guard bounds",
             "guessed ranges",
+            "idle iterations",
             "head tests",
             "inner versions",
             "inverse roots",

@@ -117,7 +117,7 @@ LEFT_OUT = (
     LeftOut(
         "lanes are threads, or the calls of a function: loops in it are not looked for",
         (KERNELS, FOREIGN_FUNCTIONS),
-        ("auto loops", "butterflies", "guard bounds"),
+        ("auto loops", "idle iterations", "butterflies", "guard bounds"),
     ),
     LeftOut(
         "loops in a thread, or in a call, are no others than that of the lanes; `auto loops` looks at those of C",

@@ -35,6 +35,7 @@ from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
+from weft.passes.idle_iterations import IDLE_ITERATIONS
 from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
@@ -318,6 +319,7 @@ FOREIGN_LOOPS = PassList(
         GUARD_BOUNDS,
         FILLED_RUNS,
         COPIED_RUNS,
+        IDLE_ITERATIONS,
         AUTO_BUTTERFLIES,
         AUTO_LOOPS,
         LOOPS_IN_PLACE,

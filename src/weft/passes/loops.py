@@ -34,6 +34,7 @@ from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
 from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_inside, promises_of
+from weft.passes.idle_iterations import IDLE_ITERATIONS
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import ROUNDED, FoundLoop, LoopUnit
@@ -381,6 +382,7 @@ LOOPS = PassList(
         GUARD_BOUNDS,
         FILLED_RUNS,
         COPIED_RUNS,
+        IDLE_ITERATIONS,
         BUTTERFLIES,
         BLOCKS_INSIDE,
         AUTO_LOOPS,
