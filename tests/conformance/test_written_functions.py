@@ -211,6 +211,17 @@ def test_linear_systems(kind: str) -> None:
     assert_as_numpy("np.linalg.cholesky(a)", -positive)
 
 
+@pytest.mark.parametrize("n", [16, 17, 83])
+def test_matrices_of_several_panels(n: int) -> None:
+    m, right = RANDOM.random((n, n)) - 0.5, RANDOM.random((n, 5))
+    assert_as_numpy("np.linalg.solve(a, b)", m, right)
+    assert_as_numpy("np.linalg.inv(a)", m)
+    assert_as_numpy("np.linalg.det(a)", m)
+    assert_as_numpy("np.linalg.cholesky(a)", m @ m.T + n * np.eye(n))
+    m[n - 1] = m[0]
+    assert_as_numpy("np.linalg.cholesky(a)", m @ m.T - np.eye(n))
+
+
 @pytest.mark.spread
 @pytest.mark.parametrize(
     ("turn", "shape"),
