@@ -145,6 +145,9 @@ def test_histograms_count_by_bounds_and_not_by_quotients() -> None:
     assert_as_numpy("np.histogram(a, b)", FLOATS, 0)
     assert_as_numpy("np.histogram(a)", np.array([1.0, np.inf]))
     assert_as_numpy("np.histogram(a, b)", FLOATS, EDGES[::-1])
+    # Bins between numbers that have too few others between them.
+    assert_as_numpy("np.histogram(a)", np.array([1.0, np.nextafter(1, 2)]))
+    assert_as_numpy("np.histogram(a)", np.array([0.0, 5e-324, 5e-324]))
 
 
 @pytest.mark.parametrize("kind", sorted(VECTORS.keys() - {"empty"}))

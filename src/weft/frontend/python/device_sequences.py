@@ -188,8 +188,14 @@ def _range_of(bins: Any, low: Any, high: Any) -> Any:
 
 
 def _edges(row: Any, bins: Any, first: Any, last: Any) -> Any:
-    """The bounds of bins of one size."""
-    return np.linspace(first, last, bins + 1).astype((row[:0] * 1.0).dtype)
+    """The bounds of bins of one size, each of which is to have one."""
+    edges = np.linspace(first, last, bins + 1).astype((row[:0] * 1.0).dtype)
+    narrowest = np.inf
+    for i in range(bins):
+        narrowest = min(narrowest, edges[i + 1] - edges[i])
+    if not (narrowest > 0 and np.isfinite(bins / (last - first))):
+        raise ValueError("Too many bins for data range. Cannot create as many finite-sized bins.")
+    return edges
 
 
 def _last_of(edges: Any) -> Any:
