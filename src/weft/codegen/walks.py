@@ -25,11 +25,7 @@ from weft.ir.clone import clone_function
 from weft.passes.runner import Runner
 
 NEARLY_ALL = 0.35
-"""The power of the number of threads by which visits grow among neighbours that want nearly the same.
-
-It was not chosen by these: on an Intel server core (Ice Lake), walks down an octree and down a tree of intervals take
-1.00 to 1.05 and 1.13 to 1.42 times as long in the width that follows from it as in the best one, for queries in order.
-"""
+"""The power of the number of threads by which visits grow among neighbours that want nearly the same."""
 
 LOST = 1.25
 """How many times as long walking together may be expected to take, nearly all visits being the same, and be tried."""
@@ -80,15 +76,16 @@ def _choose(unit: LaneUnit, walk: LaneUnit, both_ways: bool) -> Walk:
     isa = unit.isa
     model = WidthModel(walk.divergence, isa)
     bits = model.dominant_bits()
-    alone, apart = cycles_alone(unit.divergence, isa), constants_of(isa).visits_apart
-    power = NEARLY_ALL if both_ways else apart
+    constants = constants_of(isa)
+    alone, apart = cycles_alone(unit.divergence, isa), constants.visits_apart
+    power = constants.visits_near if both_ways else apart
     register = max(LEAST, min(MAX_WIDTH, isa.lanes(bits)))
     widths = [w for w in (register, 2 * register) if w <= MAX_WIDTH]
     visits = {w: model.cycles_of_thread(w) for w in widths}
     width = min(widths, key=lambda w: visits[w] * w**power)
     together = visits[width] * width**apart
     alone_first = together >= alone
-    if alone_first and not (both_ways and visits[width] * width**power < LOST * alone):
+    if alone_first and not (both_ways and visits[width] * width**NEARLY_ALL < LOST * alone):
         share = 100 * alone / together
         return Walk(
             WidthChoice(1, f"which takes about {share:.0f} % of the time of {width} lanes that walk together")

@@ -33,6 +33,7 @@ from msgspec import Struct
 
 from weft.target.compared_again import with_compared_again
 from weft.target.halved_masks import with_halved_masks
+from weft.target.joined_masks import with_joined_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
@@ -181,6 +182,7 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
     changes = (
         with_blended_choices,
         with_compared_again,
+        with_joined_masks,
         with_joined_votes,
         with_halved_masks,
         with_mask_bytes,
