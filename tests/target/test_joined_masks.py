@@ -57,6 +57,11 @@ def program(lanes: int, type: str, first: str, second: str, other: str = "") -> 
     )
 
 
+def in_two_blocks(text: str) -> str:
+    ask = "  %apart = icmp ne ptr %a, %b\n  br i1 %apart, label %other, label %done\n\nother:\n  %one ="
+    return text.replace("  %one =", ask).replace("  ret void", "  br label %done\n\ndone:\n  ret void")
+
+
 @pytest.mark.spread
 @pytest.mark.parametrize("isa", [SSE2, AVX2], ids=["sse2", "avx2"])
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def program(lanes: int, type: str, first: str, second: str, other: str = "") -> 
     ("first", "second"), [("and", "or else"), ("or", "and then"), ("and then", "or"), ("or else", "and")]
 )
 def test_masks_are_what_they_were(isa: Isa, lanes: int, type: str, first: str, second: str) -> None:
-    text = program(lanes, type, first, second)
+    text = in_two_blocks(program(lanes, type, first, second))
     code = load_object(emit_object(text, TargetSpec.of_isa(isa), FINAL), ["f"])
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address("f"))
     rng = np.random.default_rng(lanes)
@@ -115,6 +120,20 @@ def test_masks_of_several_widths_and_of_other_blocks_stay() -> None:
         is None
     )
     assert with_joined_masks(text.replace("  %two =", "  br label %other\n\nother:\n  %two ="), AVX2) is None
+
+
+def test_other_blocks_compare_the_numbers_again() -> None:
+    text = in_two_blocks(program(16, "float", "and", "or"))
+    joined = with_joined_masks(text, AVX2)
+    assert joined is not None
+    _, other = joined.split("other:")
+    # Once for each mask, and a mask of comparisons that is joined here is joined of numbers, too.
+    assert len(re.findall(r"icmp slt <16 x i32> %weft\.joined\.\d+, zeroinitializer", other)) == 2
+    assert not re.search(r"x i1> %(two|three)\b", other)
+    assert emit_assembly(joined, TargetSpec.of_isa(AVX2)).count("pack") == 0
+    # Of more than four registers they go on as before.
+    many = with_joined_masks(in_two_blocks(program(64, "i32", "and", "or")), AVX2)
+    assert many is not None and "x i1> %three" in many.split("other:")[1]
 
 
 def test_names_of_an_earlier_time_are_kept_apart() -> None:

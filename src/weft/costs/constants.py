@@ -230,8 +230,8 @@ BY_LEVEL: dict[str, Constants] = {
     "avx512": Constants(wider_worthwhile=(1.0, 1.0)),
     # Fit on AMD's Zen 4, AVX2 code: the loss of 34 kernels is 1.07; with those for all levels 1.11. Sixteen registers
     # are few, but what is spilled comes back beside the arithmetic, and waiting for memory and chains goes on longer.
-    # Visits are fit on Zen 3: of ten walks down trees that are near, counts of points, intervals and boxes, potentials
-    # and sums of distances, two registers of nine take 0.70 to 1.00 of the time of one, and of one 1.06.
+    # Visits are fit on Zen 3: ten walks of neighbours down trees, which count points, intervals and boxes, or add up
+    # potentials and distances, take 0.68 to 1.00 of the time of one register in two.
     "avx2": Constants(
         longest=1.055, spill=0.5, wider_worthwhile=(1.02, 1.02), alone_worthwhile=0.62, visits_near=0.05
     ),
