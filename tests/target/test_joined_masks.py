@@ -111,14 +111,26 @@ def test_masks_of_one_register_stay(isa: Isa, lanes: int, type: str) -> None:
     assert with_joined_masks(program(lanes, type, "and", "or"), isa) is None
 
 
-def test_masks_of_several_widths_and_of_other_blocks_stay() -> None:
+def mixed(type: str) -> str:
+    """A program one of whose masks is of another type."""
+    compared = f"load <16 x {type}>, ptr %b, align 8\n  %q = icmp eq <16 x {type}> %k, zeroinitializer"
+    text = program(16, "float", "and", "or").replace("%q = fcmp olt <16 x float> %y, %z", f"%k = {compared}")
+    assert f"<16 x {type}> %k" in text
+    return text
+
+
+def test_masks_of_32_and_64_bits_are_joined_as_the_fewer() -> None:
+    joined = with_joined_masks(mixed("i64"), AVX2)
+    assert joined is not None
+    assert re.search(r"%weft\.joined\.\d+ = sext <16 x i1> %q to <16 x i32>", joined)
+    assert "%two = icmp slt <16 x i32>" in joined
+
+
+def test_narrow_masks_and_masks_of_other_blocks_stay() -> None:
+    assert with_joined_masks(mixed("i8"), AVX2) is None
+    text = mixed("i16")
+    assert "%two = and <16 x i1> %p, %q" in (with_joined_masks(text, AVX2) or text)
     text = program(16, "float", "and", "or")
-    assert (
-        with_joined_masks(
-            text.replace("fcmp olt <16 x float> %y, %z", "trunc <16 x i8> %k to <16 x i1>"), AVX2
-        )
-        is None
-    )
     assert with_joined_masks(text.replace("  %two =", "  br label %other\n\nother:\n  %two ="), AVX2) is None
 
 

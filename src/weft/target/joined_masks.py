@@ -16,8 +16,9 @@ Measured on Zen 3: loops with ``if a and b`` take 0.43 to 0.57 of the time in 16
 doubles; a walk that counts points near others in 16 lanes takes 0.80. On SSE2 the loops take 0.77 to 1.0.
 
 Precondition: LLVM's text behind its pipeline, as InstCombine would turn it back. Postcondition: on x86 without
-registers for masks, masks that are joined of comparisons of one width in their block, whose lanes fill several
-registers, are comparisons of such numbers, in each block that uses them. Preserves what functions give, in all lanes.
+registers for masks, masks that are joined in their block of comparisons of one width, or of 32 and 64 bits, and whose
+lanes fill several registers are comparisons of such numbers, of the fewer bits, in each block that uses them. Preserves
+what functions give, in all lanes.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ _OR_ELSE = re.compile(
 )
 MOST_REGISTERS = 4
 """Of numbers that go to other blocks: those of more take the registers of others."""
+
+WIDE = 32
+"""Numbers of fewer bits are not joined with others: what they decide on may have as few."""
 
 _OF_TWO, _OF_ONE = (_LOGIC, _AND_THEN, _OR_ELSE), (_NOT, _FREEZE)
 
@@ -140,22 +144,20 @@ class _Joined:
     def _of_two(self, found: re.Match[str], made: list[str]) -> _Mask | None:
         """A mask that two are joined to, whose numbers are written."""
         one, other = self._masks.get(found["one"]), self._masks.get(found["other"])
-        if (
-            one is None
-            or other is None
-            or one.type != other.type
-            or one.lanes * one.bits <= self._vector_bits
-        ):
+        if one is None or other is None or (one.bits != other.bits and min(one.bits, other.bits) < WIDE):
             return None
-        second = self._numbers(found["other"], made)
+        bits = min(one.bits, other.bits)
+        if one.lanes * bits <= self._vector_bits:
+            return None
+        type = f"<{one.lanes} x i{bits}>"
+        second = self._numbers(found["other"], bits, made)
         if found.re is _LOGIC:
-            line = f"{found['op']} {one.type} {self._numbers(found['one'], made)}, {second}"
+            line = f"{found['op']} {type} {self._numbers(found['one'], bits, made)}, {second}"
         else:
             # What is asked second may be poison where it does not count.
-            all_on = f"splat (i{one.bits} -1)"
-            ways = (second, "zeroinitializer") if found.re is _AND_THEN else (all_on, second)
-            line = f"select <{one.lanes} x i1> {found['one']}, {one.type} {ways[0]}, {one.type} {ways[1]}"
-        return _Mask(one.lanes, one.bits, self._new(line, made))
+            ways = (second, "zeroinitializer") if found.re is _AND_THEN else (f"splat (i{bits} -1)", second)
+            line = f"select <{one.lanes} x i1> {found['one']}, {type} {ways[0]}, {type} {ways[1]}"
+        return _Mask(one.lanes, bits, self._new(line, made))
 
     def _of_one(self, found: re.Match[str], made: list[str]) -> _Mask | None:
         """A joined mask that is turned or frozen; comparisons are as such."""
@@ -167,12 +169,15 @@ class _Joined:
             line = f"xor {one.type} {one.numbers}, splat (i{one.bits} -1)"
         return _Mask(one.lanes, one.bits, self._new(line, made))
 
-    def _numbers(self, name: str, made: list[str]) -> str:
+    def _numbers(self, name: str, bits: int, made: list[str]) -> str:
         """The numbers of a known mask."""
         mask = self._masks[name]
-        if not mask.numbers:
-            mask.numbers = self._new(f"sext <{mask.lanes} x i1> {name} to {mask.type}", made)
-        return mask.numbers
+        if mask.numbers and mask.bits == bits:
+            return mask.numbers
+        numbers = self._new(f"sext <{mask.lanes} x i1> {name} to <{mask.lanes} x i{bits}>", made)
+        if mask.bits == bits:
+            mask.numbers = numbers
+        return numbers
 
     def _new(self, line: str, made: list[str]) -> str:
         name = f"{self._prefix}.{self._made}"
