@@ -140,3 +140,16 @@ def test_others_stay(isa: Isa, lanes: int, type: str, mask: str, part: str) -> N
     text = made(program(lanes, type, mask, part), isa)
     assert "weft.again" not in text
     assert compared_in(text, "some") == [] and compared_in(text, "entry")
+
+
+def test_what_is_compared_with_a_row_of_constants_is_compared_again() -> None:
+    """Lanes up to a length, as of the last lane group of a row."""
+    row = ", ".join(f"i32 {lane}" for lane in range(32))
+    text = program(32, "i32", "alone").replace(
+        "icmp slt <32 x i32> %x, %y", f"icmp ugt <32 x i32> %x, <{row}>"
+    )
+    again = with_compared_again(text, AVX2)
+    assert again is not None
+    some = again.split("\nsome:")[1]
+    assert re.search(r"icmp ugt <4 x i32> %\S+, <i32 4, i32 5, i32 6, i32 7>", some)
+    assert f", <{row}>" in some and "<32 x i1> %m" not in some

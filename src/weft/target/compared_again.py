@@ -33,7 +33,7 @@ from weft.target.definitions import LABEL, LINE, NAME, POISONS, WIDTHS, parts_by
 MOST_COMPARISONS = 2
 """Of how many a mask is joined that is made again."""
 
-_VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)"
+_VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)|<[^<>]*>"
 _COMPARISON = re.compile(
     r"(?P<op>[fi]cmp(?: [a-z]+)*) <(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> "
     rf"(?P<left>{_VALUE}), (?P<right>{_VALUE})(?:, !.*)?"
@@ -73,6 +73,12 @@ class _Lanes(Struct, frozen=True):
 
     first: int
     count: int
+
+    def among(self, constant: str) -> str:
+        """These lanes of a constant."""
+        if not constant.startswith("<"):
+            return constant
+        return f"<{', '.join(constant[1:-1].split(', ')[self.first : self.first + self.count])}>"
 
     def of(self, whole: int, type: str, value: str) -> str:
         """What makes these lanes of a vector."""
@@ -183,7 +189,9 @@ class _Masks:
             count = lanes.count if lanes else whole
             values = [found["left"], found["right"]]
             if lanes is not None and count < whole:
-                values = [new(lanes.of(whole, type, v)) if v.startswith("%") else v for v in values]
+                values = [
+                    new(lanes.of(whole, type, v)) if v.startswith("%") else lanes.among(v) for v in values
+                ]
             if frozen:
                 values = [new(f"freeze <{count} x {type}> {v}") if v.startswith("%") else v for v in values]
                 op = " ".join(word for word in op.split() if word not in POISONS)
