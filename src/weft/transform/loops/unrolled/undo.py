@@ -14,8 +14,8 @@ where the parts are found to do the same (`weft.transform.loops.unrolled.rounds`
 work-groups, and the model of lanes, know loops of this form; of the other one, lanes leave three loops one by one.
 
 Precondition: canonical P-LLVM without predicates, shadows and guards. Postcondition: no loop of one block is left that
-was found to be unrolled so, nor with no rest (`weft.transform.loops.unrolled.whole`). Preserves the program under FR: what a thread does is the same, in its order, but where it
-was undefined before.
+was found to be unrolled so, or without a rest (`weft.transform.loops.unrolled.whole`). Preserves the program under FR:
+what a thread does is the same, in its order, but where it was undefined before.
 """
 
 from __future__ import annotations
