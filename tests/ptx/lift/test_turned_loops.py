@@ -144,7 +144,7 @@ def _mutated(draw: random.Random, name: str) -> str:
 
 
 def _other_number(draw: random.Random, line: str) -> str:
-    if re.search(r"add|setp.(eq|ne)", line):
+    if re.search(r"add|mov.u32|setp.(eq|ne)", line):
         # Loops would end behind 2³² rounds.
         return line
     numbers = list(re.finditer(r"(?<=[ +])-?\d+(?=[;,\]])", line))
@@ -171,7 +171,8 @@ def _other_register(draw: random.Random, line: str) -> str:
     return line[: a.start()] + b[0] + line[a.end() : b.start()] + a[0] + line[b.end() :]
 
 
-@pytest.mark.parametrize("name", CASES)
+# A walk may have no end.
+@pytest.mark.parametrize("name", [name for name in CASES if name != "walked"])
 def test_texts_that_are_almost_those_of_loops(name: str) -> None:
     """A loop whose parts differ anywhere is left, or turned to what does the same."""
     draw = random.Random(name)
