@@ -107,6 +107,27 @@ def test_steps_that_the_loop_computes_are_computed_before_it(golden: Callable[[s
 
 
 @pytest.mark.parametrize(
+    ("first", "asked", "bound"),
+    [
+        ("0", "ult i32 %i, 8", 9),
+        ("20", "ult i32 %i, 8", None),
+        ("0", "ult i32 %next, 8", 8),
+        ("0", "ule i32 %i, 8", 9),
+        # It wraps around, or has a sign.
+        ("0", "ult i32 %i, 2147483647", None),
+        ("-4", "ult i32 %i, 8", None),
+    ],
+)
+def test_what_is_asked_of_the_number_before_is_asked_of_the_next_with_a_sign(
+    first: str, asked: str, bound: int | None
+) -> None:
+    text = COUNTED.replace("{GUARD}", "eq i32 %n, %n").replace("{FIRST}", first).replace("{TEST}", asked)
+    heads = turned(read_module(text).functions["f"])
+    tests = [i for head in heads for i in head.instructions if i.op == "icmp"]
+    assert [(i.predicate[0], i.operands[1].value) for i in tests] == ([] if bound is None else [("s", bound)])
+
+
+@pytest.mark.parametrize(
     ("guard", "first", "step", "asked"),
     [
         ("sgt i32 %n, 0", "0", 1, "slt"),

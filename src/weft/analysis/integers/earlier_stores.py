@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import decompose, with_factors
 from weft.analysis.memory.stack_objects import Site, StackObjects
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop
@@ -99,7 +99,7 @@ class EarlierStores:
         while pointer is not site:
             if not isinstance(pointer, Instruction) or pointer.op != "getelementptr":
                 return False
-            address = decompose(pointer.operands, pointer.source_type, layout)
+            address = with_factors(decompose(pointer.operands, pointer.source_type, layout))
             for index, factor in zip(address.indices, address.scales, strict=True):
                 if counter is not None:
                     return False

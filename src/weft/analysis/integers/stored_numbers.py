@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import decompose, with_factors
 from weft.analysis.memory.stack_objects import Site, StackObjects
 from weft.ir import ConstInt, Function, Instruction
 from weft.ir.cfg_view import CFGView
@@ -77,7 +77,7 @@ class StoredNumbers:
         while pointer is not site:
             if not isinstance(pointer, Instruction) or pointer.op != "getelementptr":
                 return False
-            address = decompose(pointer.operands, pointer.source_type, layout)
+            address = with_factors(decompose(pointer.operands, pointer.source_type, layout))
             if address.offset % size or any(scale % size for scale in address.scales):
                 return False
             pointer = address.base

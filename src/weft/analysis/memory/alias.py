@@ -17,7 +17,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import decompose, with_factors
 from weft.analysis.memory.stack_objects import StackObjects
 from weft.ir import Argument, ConstExpr, GlobalVariable, Instruction, Value
 from weft.ir.heap import is_allocation
@@ -68,7 +68,7 @@ def locate(pointer: Value, layout: DataLayout) -> Location:
         if not isinstance(pointer, (Instruction, ConstExpr)):
             break
         if pointer.op == "getelementptr" and not pointer.type.is_vector:
-            address = decompose(pointer.operands, pointer.source_type, layout)
+            address = with_factors(decompose(pointer.operands, pointer.source_type, layout))
             offset += address.offset
             for index, scale in zip(address.indices, address.scales, strict=True):
                 terms[index] = terms.get(index, 0) + scale

@@ -17,33 +17,22 @@ Preserves the program under FR: the test stands behind the same round as before.
 
 from __future__ import annotations
 
-import operator
-
-from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.far_steps import step_of
-from weft.graph.loops import Loop, loop_forest
+from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.cfg_view import cfg_of
 from weft.ir.effects import is_speculatable
-from weft.ir.types import IntType, Type
+from weft.transform.loops.last_tests import HOLDS, LastTest, is_signed, last_test
 from weft.transform.loops.shared_rounds import share_rounds
 from weft.transform.loops.simplify_loops import simplify_loops
 
-_HOLDS = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "slt": operator.lt,
-    "sle": operator.le,
-    "sgt": operator.gt,
-    "sge": operator.ge,
-}
 _IMPLIED = {
     "slt": ("slt", "sle", "ne"),
     "sgt": ("sgt", "sge", "ne"),
@@ -51,29 +40,6 @@ _IMPLIED = {
     "sge": ("sge",),
     "ne": ("ne",),
 }
-
-
-class LastTest(Struct, frozen=True):
-    """A loop of this form.
-
-    Parameters
-    ----------
-    before, header, latch, exit
-        The blocks around its edges; the latch goes on or leaves.
-    blocks
-        The loop.
-    counter, bound, predicate
-        It goes on while ``counter predicate bound``.
-    """
-
-    before: BasicBlock
-    header: BasicBlock
-    latch: BasicBlock
-    exit: BasicBlock
-    blocks: frozenset[BasicBlock]
-    counter: Instruction
-    bound: Value
-    predicate: str
 
 
 def test_at_head(function: Function) -> list[BasicBlock]:
@@ -89,7 +55,7 @@ def test_at_head(function: Function) -> list[BasicBlock]:
 
 def _turn_one(function: Function) -> BasicBlock | None:
     view = cfg_of(function)
-    loops = [found for loop in loop_forest(view.cfg).loops if (found := _last_test(view, loop)) is not None]
+    loops = [found for loop in loop_forest(view.cfg).loops if (found := last_test(view, loop)) is not None]
     if not loops:
         return None
     ranges = ranges_of(function, view)
@@ -99,53 +65,11 @@ def _turn_one(function: Function) -> BasicBlock | None:
     return None
 
 
-def _last_test(view: CFGView, loop: Loop) -> LastTest | None:
-    blocks = frozenset(view.blocks[b] for b in loop.blocks)
-    header = view.blocks[loop.header]
-    before = [b for b in header.predecessors if b not in blocks]
-    if loop.is_irreducible or len(loop.latches) != 1 or len(before) != 1 or len(before[0].successors) != 1:
-        return None
-    latch = view.blocks[loop.latches[0]]
-    branch = latch.terminator
-    if branch.op != "br" or len(branch.successors) != 2 or {*branch.successors} <= blocks:
-        return None
-    (exit,) = (b for b in branch.successors if b is not header)
-    test = branch.operands[0]
-    if not isinstance(test, Instruction) or test.op != "icmp":
-        return None
-    predicate = test.predicate if branch.successors[0] is header else INVERTED[test.predicate]
-    for following, bound, says in (
-        (*test.operands, predicate),
-        (*test.operands[::-1], SWAPPED[predicate]),
-    ):
-        if says in _HOLDS and not (isinstance(bound, Instruction) and bound.block in blocks):
-            for phi in header.phis():
-                if phi.incoming_value(latch) is following:
-                    found = LastTest(before[0], header, latch, exit, blocks, phi, bound, says)
-                    return found if _hands_on_phis(found) else None
-    return None
-
-
-def _hands_on_phis(loop: LastTest) -> bool:
-    """Whether all that is used behind the test is what φs of the header become, or comes from before the loop."""
-    nexts = {phi.incoming_value(loop.latch) for phi in loop.header.phis()}
-    return all(
-        value in nexts or not isinstance(value, Instruction) or value.block not in loop.blocks
-        for phi in loop.exit.phis()
-        for value in (phi.incoming_value(loop.latch),)
-    ) and not any(
-        user.block not in loop.blocks and not user.is_phi
-        for block in loop.blocks
-        for i in block.instructions
-        for user in i.instruction_users()
-    )
-
-
 def _head_test(loop: LastTest, ranges: Ranges) -> str | None:
     """What the head asks, if that is known to hold for what the counter is at first."""
     first = loop.counter.incoming_value(loop.before)
     if isinstance(first, ConstInt) and isinstance(loop.bound, ConstInt):
-        if not _HOLDS[loop.predicate](first.signed, loop.bound.signed):
+        if not HOLDS[loop.predicate](first.signed, loop.bound.signed):
             return None
         return _until_met(loop, "slt" if first.signed < loop.bound.signed else "sgt")
     for value, other, turned in ((first, loop.bound, False), (loop.bound, first, True)):
@@ -204,8 +128,9 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
     back.loc = loc
     for kind, node in marks.items():
         back.set_metadata(kind, node)
+    asked = loop.counter.incoming_value(before), loop.predicate, loop.bound
     share_rounds(head, before, latch, loop.counter, loop.blocks)
-    drop_guard(head, before, loop.exit, (loop.counter.incoming_value(before), loop.predicate, loop.bound))
+    drop_guard(head, before, loop.exit, asked)
     return head
 
 
@@ -289,14 +214,8 @@ def _strict(low: Value, predicate: str, high: Value) -> tuple[Value, str, Value]
     more = {"sle": ("slt", 1), "sge": ("sgt", -1)}.get(predicate)
     if more is None:
         return low, predicate, high
-    if isinstance(high, ConstInt) and _is_signed(high.signed + more[1], high.type):
+    if isinstance(high, ConstInt) and is_signed(high.signed + more[1], high.type):
         return low, more[0], const_int(high.signed + more[1], high.type)
-    if isinstance(low, ConstInt) and _is_signed(low.signed - more[1], low.type):
+    if isinstance(low, ConstInt) and is_signed(low.signed - more[1], low.type):
         return const_int(low.signed - more[1], low.type), more[0], high
     return low, predicate, high
-
-
-def _is_signed(number: int, type: Type) -> bool:
-    """Whether a type has the number; beyond its ends a comparison without equality would say something else."""
-    assert isinstance(type, IntType)
-    return -(1 << (type.bits - 1)) <= number < 1 << (type.bits - 1)

@@ -53,11 +53,7 @@ def share_rounds(
         return 0
     for _, step in found:
         _compute_ahead(step, before, blocks)
-    rounds = Instruction("phi", I64, name="round")
-    head.insert(0, rounds)
-    rounds.add_incoming(const_int(0), before)
-    behind = Builder(before=latch.terminator)
-    rounds.add_incoming(behind.binary("add", rounds, const_int(1), ("nuw", "nsw")), latch)
+    rounds = _widened(head, before, latch, counter) or _counted(head, before, latch, 0, ("nuw", "nsw"))
     for phi, step in found:
         builder = Builder.after_phis(head)
         builder.loc = phi.loc
@@ -75,6 +71,55 @@ def share_rounds(
             grown = builder.binary("mul", times, step)
         replace_and_erase(phi, builder.binary("add", phi.incoming_value(before), grown))
     return len(found)
+
+
+def _counted(
+    head: BasicBlock, before: BasicBlock, latch: BasicBlock, first: int, flags: tuple[str, ...]
+) -> Instruction:
+    """A number of 64 bits that is one more in each round."""
+    number = Instruction("phi", I64, name="round")
+    head.insert(0, number)
+    number.add_incoming(const_int(first), before)
+    behind = Builder(before=latch.terminator)
+    number.add_incoming(behind.binary("add", number, const_int(1), flags), latch)
+    return number
+
+
+def _widened(
+    head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction
+) -> Instruction | None:
+    """The number of the round, of a counter that gets 64 bits; None where that is no such counter.
+
+    One that goes up by one while it is below a bound has no need to wrap around.
+    """
+    branch, first = head.terminator, counter.incoming_value(before)
+    test, following = branch.operands[0], counter.incoming_value(latch)
+    if counter.type != I32 or not isinstance(first, ConstInt) or not isinstance(test, Instruction):
+        return None
+    goes_on = branch.successors[0] not in (before, head) and test.op == "icmp" and test.predicate == "slt"
+    if not goes_on or test.operands[0] is not counter or list(test.users) != [branch]:
+        return None
+    if (
+        not isinstance(following, Instruction)
+        or following.op != "add"
+        or following.operands[0] is not counter
+    ):
+        return None
+    step, bound = following.operands[1], test.operands[1]
+    if not isinstance(step, ConstInt) or step.value != 1:
+        return None
+    wide = _counted(head, before, latch, first.signed, ("nsw",))
+    ahead = Builder(before=before.terminator)
+    limit = const_int(bound.signed) if isinstance(bound, ConstInt) else ahead.cast("sext", bound, I64)
+    builder = Builder.after_phis(head)
+    builder.loc = counter.loc
+    narrow = builder.cast("trunc", wide, I32, ("nsw",))
+    branch.set_operand(0, Builder(before=branch).icmp("slt", wide, limit))
+    test.erase()
+    replace_and_erase(counter, narrow)
+    if not list(following.users):
+        following.erase()
+    return builder.binary("sub", wide, const_int(first.signed)) if first.value else wide
 
 
 def _place(

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from weft.analysis.memory.addresses import decompose
+from weft.analysis.memory.addresses import decompose, with_factors
 from weft.analysis.memory.stack_objects import StackObjects
 from weft.ir import Builder, ConstInt, Instruction, Value
 from weft.ir.builder import const_int
@@ -75,7 +75,7 @@ def _is_of_elements(each: NarrowObject, layout: DataLayout, fits: Callable[[Valu
         pointer = work.pop()
         for user in pointer.instruction_users():
             if user.op == "getelementptr" and user.operands[0] is pointer and not user.type.is_vector:
-                address = decompose(user.operands, user.source_type, layout)
+                address = with_factors(decompose(user.operands, user.source_type, layout))
                 if len(address.scales) > 1 or any(scale != size for scale in address.scales):
                     return False
                 if address.offset % size or user in each.addresses:
@@ -117,7 +117,7 @@ def narrow_places(each: NarrowObject, to: IntType, layout: DataLayout) -> dict[V
     elements = -(-layout.size(site.allocated_type) * count.value // size)
     places: dict[Value, Value] = {site: build.alloca(ArrayType(to, elements), name=site.name)}
     for address in each.addresses:
-        linear = decompose(address.operands, address.source_type, layout)
+        linear = with_factors(decompose(address.operands, address.source_type, layout))
         build = Builder(before=address)
         build.loc = address.loc
         flags = tuple(flag for flag in address.flags if flag == "inbounds")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir.types import IntType
 from weft.transform.loops.unrolled.shapes import OneBlockLoop
 from weft.transform.loops.unrolled.sums import Sum, number, plus, scaled
 from weft.transform.loops.unrolled.terms import Terms
@@ -33,7 +34,7 @@ class Rounds(Struct, frozen=True):
     step: Sum
 
     def beyond(self, value: Value) -> int | None:
-        """By how much a value is more than ``T - 1``, modulo 2³²; None where nobody knows."""
+        """By how much a value is more than ``T - 1``, modulo 2 to its width; None where nobody knows."""
         return self._more(self.terms.of(value))
 
     def _more(self, sum: Sum) -> int | None:
@@ -83,7 +84,7 @@ class Rounds(Struct, frozen=True):
         beyond = self.beyond(value)
         if beyond is None:
             return self._is_dividend(value) and least == (self.factor - 1) * (self.step.constant or 0)
-        # T is not 2³², as b is more than a.
+        # T is not zero modulo 2 to its width, as b is more than a.
         return beyond in (0, 1) and least == self.factor - 1 + beyond
 
     def is_rest(self, sum: Sum) -> bool:
@@ -133,32 +134,41 @@ def total_of(terms: Terms, sum: Sum, factor: int) -> Sum | None:
 
 def rounds_of(terms: Terms, loop: OneBlockLoop, each: int) -> Sum | None:
     """How many rounds a loop that counts does, so many of them at a time."""
-    found = counting(loop)
+    found = counting(terms, loop)
     if found is None:
         return None
     phi, step, bound = found
     if step not in (each, -each):
         return None
-    way = plus(terms.of(bound), terms.of(loop.first(phi)), -1)
+    way = plus(bound, terms.of(loop.first(phi)), -1)
     return way if step > 0 else scaled(way, -1)
 
 
-def counting(loop: OneBlockLoop) -> tuple[Instruction, int, Value] | None:
-    """The counter by which a loop is left, its step, and the number at which it is left."""
+def counting(terms: Terms, loop: OneBlockLoop) -> tuple[Instruction, int, Sum] | None:
+    """The counter by which a loop is left, its step, and the number at which it is left.
+
+    Any comparison of sums is one of the counter with a number, if the counter is in them once.
+    """
     branch = loop.body.terminator
     test = branch.operands[0]
     if not isinstance(test, Instruction) or test.op != "icmp" or test.predicate not in ("eq", "ne"):
         return None
     if (test.predicate == "eq") != (branch.successors[0] is loop.exit):
         return None
-    following, bound = test.operands
-    if isinstance(bound, Instruction) and bound.block is loop.body:
+    if not all(isinstance(v.type, IntType) for v in test.operands):
         return None
+    low, high = map(terms.of, test.operands)
+    apart = plus(low, high, -1)
     for phi in loop.phis:
-        if loop.following(phi) is following and isinstance(following, Instruction) and following.op == "add":
-            step = following.operands[1]
-            if following.operands[0] is phi and isinstance(step, ConstInt):
-                return phi, step.signed, bound
+        times = {p: f for p, f in apart.products if p == terms.of(phi).products[0][0]}
+        if list(times.values()) not in ([1], [-1]):
+            continue
+        step = plus(terms.of(loop.following(phi)), terms.of(phi), -1)
+        (way,) = times.values()
+        # ``way·phi + rest`` is zero where the loop is left, and the counter has gone on then.
+        rest = plus(apart, terms.of(phi), -way)
+        if step.constant is not None and terms.is_known_outside(rest, loop.body):
+            return phi, step.constant, plus(scaled(rest, -way), step)
     return None
 
 

@@ -31,7 +31,7 @@ class Counter(Struct, frozen=True):
     Parameters
     ----------
     first, bound, step
-        It goes from `first` to below `bound`, by `step`; of 32 bits each.
+        It goes from `first` to below `bound`, by `step`; of 32 bits each, or of 64 with a step of one.
     """
 
     first: Value
@@ -61,7 +61,7 @@ class _Rolling:
         self.leaves = self._leaves()
         self.again = self._again()
         self.copied: dict[Value, Value] = {}
-        self.aligns = _least_aligns(pair.blocks)
+        self.aligns = least_aligns(pair.blocks)
 
     def _lines(self) -> dict[Instruction, Line]:
         """The φs of the body that grow by the same."""
@@ -84,17 +84,20 @@ class _Rolling:
         """What is the counter at first."""
         first = self.counter.first
         if isinstance(first, ConstInt):
-            first = Poison(I32)
+            first = Poison(first.type)
         found = [
             phi
             for phi, line in self.parts.lines.items()
             if line.first is first and phi.block is self.pair.middle
         ]
-        wide = first.operands[0] if isinstance(first, Instruction) and first.op == "trunc" else first
-        return [*found, first, *([wide] if wide.type == I64 and "nuw" in getattr(first, "flags", ()) else [])]
+        if isinstance(first, Instruction) and first.op == "trunc" and "nuw" in first.flags:
+            found += [v for v in first.operands if v.type == I64]
+        return [*found, first]
 
-    def _counted(self, builder: Builder, leaf: Value, count: Instruction) -> Value:
-        return count if leaf.type == I64 else builder.cast("trunc", count, I32, ("nsw",))
+    def _counted(self, builder: Builder, type: Type, count: Instruction) -> Value:
+        """The counter as a number of 32 or 64 bits."""
+        flags = ("nsw",) if self.counter.first.type == I32 else ()
+        return count if type == I64 else builder.cast("trunc", count, I32, flags)
 
     def _again(self) -> dict[Instruction, list[Instruction]]:
         """Addresses that are no multiples of the counter, and what computes them of it in each round.
@@ -158,7 +161,7 @@ class _Rolling:
         ahead.loc = test.loc = round.loc = loc
         starts: dict[Value, Value] = {p: p.incoming_value(pair.before) for p in pair.middle.phis()}
         for i in self.ahead:
-            starts[i] = _copy(i, ahead, starts)
+            starts[i] = copied(i, ahead, starts)
         first, bound = wide(counter.first, ahead, "sext"), wide(counter.bound, ahead, "sext")
         step = wide(counter.step, ahead, "zext")
         count = test.phi(I64, "count")
@@ -178,7 +181,7 @@ class _Rolling:
             kept.append((phi, copy))
         test.cond_br(test.icmp("slt", count, bound), body, pair.after)
         for i in self.parts.code():
-            copy = here[i] = _copy(i, round, here)
+            copy = here[i] = copied(i, round, here)
             if i in self.aligns:
                 copy.attrs["align"] = self.aligns[i]
         following = round.binary("add", count, step, ("nsw",))
@@ -221,15 +224,15 @@ class _Rolling:
 
     def _on_line(self, builder: Builder, phi: Instruction, line: Line, count: Instruction) -> Value | None:
         if phi in self.again:
-            values = self.copied | {leaf: self._counted(builder, leaf, count) for leaf in self.leaves}
+            values = self.copied | {leaf: self._counted(builder, leaf.type, count) for leaf in self.leaves}
             for i in self.again[phi]:
-                values[i] = _copy(i, builder, values)
+                values[i] = copied(i, builder, values)
             return values[line.first]
         found = self._of_counter(phi, line)
         if found is None:
             return None
         times, more = found
-        value: Value = count if phi.type == I64 else builder.cast("trunc", count, I32, ("nsw",))
+        value = self._counted(builder, phi.type, count)
         if times != 1:
             is_power = times > 0 and times.bit_count() == 1
             amount = const_int(times.bit_length() - 1 if is_power else times, phi.type)
@@ -273,6 +276,8 @@ def wide(value: Value, builder: Builder, op: str) -> Value:
     """A number in 64 bits."""
     if isinstance(value, ConstInt):
         return const_int(value.signed if op == "sext" else value.value)
+    if value.type == I64:
+        return value
     flag = "nsw" if op == "sext" else "nuw"
     if (
         isinstance(value, Instruction)
@@ -284,7 +289,7 @@ def wide(value: Value, builder: Builder, op: str) -> Value:
     return builder.cast(op, value, I64)
 
 
-def _least_aligns(blocks: Iterable[BasicBlock]) -> dict[Instruction, int]:
+def least_aligns(blocks: Iterable[BasicBlock]) -> dict[Instruction, int]:
     """Of accesses the least alignment of any of their type: that of one copy need not be that of all rounds."""
     accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
     least: dict[Type, int] = {}
@@ -293,7 +298,7 @@ def _least_aligns(blocks: Iterable[BasicBlock]) -> dict[Instruction, int]:
     return {i: least[i.accessed_type] for i in accesses}
 
 
-def _copy(i: Instruction, builder: Builder, values: dict[Value, Value]) -> Instruction:
+def copied(i: Instruction, builder: Builder, values: dict[Value, Value]) -> Instruction:
     """A copy that promises nothing of integers: what held in some rounds need not hold in others."""
     copy = i.clone()
     if i.op == "or" and "disjoint" in i.flags:
@@ -304,5 +309,4 @@ def _copy(i: Instruction, builder: Builder, values: dict[Value, Value]) -> Instr
     for k, operand in enumerate(copy.operands):
         if operand in values:
             copy.set_operand(k, values[operand])
-    assert builder.block is not None
-    return builder.block.append(copy)
+    return builder.insert(copy)

@@ -23,12 +23,10 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from weft.ir import BasicBlock, Function, Instruction, Value
-from weft.ir.intrinsics import SHARED_SPACE
-from weft.ir.types import PointerType
+from weft.transform.loops.unrolled.defined import has_base, is_defined
 from weft.transform.loops.unrolled.shapes import OneBlockLoop, Pair
-from weft.transform.loops.unrolled.sums import LOCAL, Product, Sum, at_round, each_round, plus
+from weft.transform.loops.unrolled.sums import LOCAL, Sum, at_round, each_round, plus
 from weft.transform.loops.unrolled.terms import MEMORY, Atoms, Place, Stuck, Terms
-from weft.transform.numbers.accessed_indices import is_small
 
 
 class Line(Struct, frozen=True):
@@ -111,14 +109,14 @@ class Parts(Struct):
             if one is None:
                 raise Stuck
             if one in steps:
-                self.lines[phi] = self.lines[one] = Line(start, _divided(steps[one], apart))
+                self.lines[phi] = self.lines[one] = Line(start, divided(steps[one], apart))
             else:
                 self.state[phi] = self.state.setdefault(one, len(self.starts))
                 if self.state[phi] == len(self.starts):
                     self.starts.append(start)
         for phi in first.phis:
             if phi in steps and phi not in self.lines:
-                self.lines[phi] = Line(first.first(phi), _divided(steps[phi], apart))
+                self.lines[phi] = Line(first.first(phi), divided(steps[phi], apart))
             elif phi not in self.lines and phi not in self.state:
                 raise Stuck
         if pair.second is not None:
@@ -189,7 +187,7 @@ class Parts(Struct):
         ends = {self.state[p]: whole.of(unrolled.following(p)) for p in unrolled.phis if p in self.state}
         if len(ends) != len(states) or not self._is_after(ends, whole.memory, after[-1]):
             return False
-        if not all(map(self._is_defined, self.places)):
+        if not all(is_defined(self.function, self.atoms, place) for place in self.places):
             return False
         if not all(self.has_base(place) for place in whole.places if place.extended):
             return False
@@ -202,7 +200,7 @@ class Parts(Struct):
             body = self.terms(self.rolled, self.no_states())
             body.known |= given
             body.run(self.code(), range(1))
-            if not all(map(self._is_defined, body.places)):
+            if not all(is_defined(self.function, self.atoms, place) for place in body.places):
                 return False
             found.append((body.memory, *(body.of(value).key for value in self.next_states())))
         return found[0] == found[1]
@@ -217,9 +215,9 @@ class Parts(Struct):
         if len(pair.chain) != self.factor - 1:
             return False
         rest = self.terms(pair.middle, states)
-        rest.run(_plain(pair.middle), range(self.factor), keys)
+        rest.run(plain_code(pair.middle), range(self.factor), keys)
         for later, block in enumerate(pair.chain):
-            rest.run(_plain(block), range(self.factor), keys)
+            rest.run(plain_code(block), range(self.factor), keys)
             ends = {k: rest.of(phi.incoming_value(block)) for k, phi in self._behind().items()}
             if len(ends) != len(states) or not self._is_after(ends, rest.memory, after[later]):
                 return False
@@ -238,7 +236,7 @@ class Parts(Struct):
             return _code(pair.first)
         if pair.second is not None:
             return _code(pair.second)
-        return [*_plain(pair.middle), *_plain(pair.chain[0])]
+        return [*plain_code(pair.middle), *plain_code(pair.chain[0])]
 
     def next_states(self) -> list[Value]:
         """What the states are behind that code."""
@@ -261,29 +259,9 @@ class Parts(Struct):
                 found[self.state[value]] = phi
         return found
 
-    def _is_defined(self, place: Place) -> bool:
-        """Whether numbers in an address may be taken not to wrap around."""
-        if not place.extended:
-            return True
-        assert place.rest is not None
-        others = [(p, f) for p, f in place.rest.products if not self.is_base(p)]
-        offset = place.rest.constant if not place.rest.products else sum(f for p, f in others if not p)
-        assert offset is not None
-        reach = place.extended >= 2 or (place.extended == 1 and offset >= 0)
-        return all(not p for p, _ in others) and self.has_base(place) and reach and abs(offset) < 1 << 31
-
     def has_base(self, place: Place) -> bool:
         """Whether it is in an object of less than 2 GiB."""
-        assert place.rest is not None
-        bases = [self.atoms.meanings[p[0]] for p, f in place.rest.products if self.is_base(p) and f == 1]
-        if len(bases) != 1 or sum(self.is_base(p) for p, _ in place.rest.products) != 1:
-            return False
-        return bases[0].type.space == SHARED_SPACE or is_small(bases[0], self.function)
-
-    def is_base(self, product: Product) -> bool:
-        """Whether it is a pointer."""
-        meaning = self.atoms.meanings[product[0]] if len(product) == 1 and product[0] >= 0 else None
-        return isinstance(meaning, Value) and isinstance(meaning.type, PointerType)
+        return has_base(self.function, self.atoms, place)
 
 
 def line_steps(loop: OneBlockLoop, terms: Terms) -> dict[Instruction, Sum]:
@@ -291,12 +269,13 @@ def line_steps(loop: OneBlockLoop, terms: Terms) -> dict[Instruction, Sum]:
     found: dict[Instruction, Sum] = {}
     for phi in loop.phis:
         step = plus(terms.of(loop.following(phi)), terms.of(phi), -1)
-        if all(terms.is_outside(atom, loop.body) for product, _ in step.products for atom in product):
+        if terms.is_known_outside(step, loop.body):
             found[phi] = step
     return found
 
 
-def _divided(step: Sum, apart: int) -> Sum:
+def divided(step: Sum, apart: int) -> Sum:
+    """A part of a step."""
     if apart == 1:
         return step
     if any(factor % apart for _, factor in step.products):
@@ -305,10 +284,11 @@ def _divided(step: Sum, apart: int) -> Sum:
 
 
 def _code(loop: OneBlockLoop) -> list[Instruction]:
-    return _plain(loop.body)
+    return plain_code(loop.body)
 
 
-def _plain(block: BasicBlock) -> list[Instruction]:
+def plain_code(block: BasicBlock) -> list[Instruction]:
+    """A block but for its φs and its end."""
     return [i for i in block.non_phis() if not i.is_terminator]
 
 

@@ -228,6 +228,10 @@ class Terms(Struct):
             x >= 0 and self.is_outside(x, block) for x in self.atoms.made_of[atom]
         )
 
+    def is_known_outside(self, sum: Sum, block: BasicBlock) -> bool:
+        """Whether a sum is known to be of nothing that a block computes."""
+        return all(self.is_outside(atom, block) for product, _ in sum.products for atom in product)
+
     def _extends(self, atom: int) -> bool:
         """Whether it is what grows from round to round, sign-extended."""
         meaning = self.atoms.meanings[atom] if atom >= 0 else None

@@ -14,8 +14,8 @@ where the parts are found to do the same (`weft.transform.loops.unrolled.rounds`
 work-groups, and the model of lanes, know loops of this form; of the other one, lanes leave three loops one by one.
 
 Precondition: canonical P-LLVM without predicates, shadows and guards. Postcondition: no loop of one block is left that
-was found to be unrolled so. Preserves the program under FR: what a thread does is the same, in its order, but where it
-was undefined before.
+was found to be unrolled so, or without a rest (`weft.transform.loops.unrolled.whole`). Preserves the program under FR:
+what a thread does is the same, in its order, but where it was undefined before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.ir import BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.types import I32
+from weft.ir.types import I32, I64
 from weft.transform.loops.simplify_loops import simplify_loops
 from weft.transform.loops.unrolled.counts import Rounds, below, counting, rising, rounds_of, total_of
 from weft.transform.loops.unrolled.rolling import Counter, roll
@@ -34,6 +34,7 @@ from weft.transform.loops.unrolled.rounds import Parts
 from weft.transform.loops.unrolled.shapes import OneBlockLoop, pairs
 from weft.transform.loops.unrolled.sums import Sum, number, plus, quotient
 from weft.transform.loops.unrolled.terms import Stuck
+from weft.transform.loops.unrolled.whole import undo_whole
 
 _FACTORS = (2, 4, 8, 16)
 _LONGEST = 800
@@ -44,6 +45,7 @@ def undo_unrolling(function: Function) -> list[BasicBlock]:
     found: list[BasicBlock] = []
     while (header := _undo_one(function)) is not None:
         found.append(header)
+    found += undo_whole(function)
     if found:
         simplify_loops(function)
     return found
@@ -89,9 +91,9 @@ def _counter(parts: Parts, ranges: Ranges) -> Counter | None:
 def _from_test(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
     """The counter that the second loop, which is unrolled, compares with a bound."""
     found = rising(unrolled)
-    counted = counting(unrolled)
-    if found is None and counted is not None:
-        found = counted[0], counted[2]
+    if found is None and (counted := counting(parts.plain(), unrolled)) is not None:
+        bound = _value(parts, counted[2])
+        found = (counted[0], bound) if bound is not None else None
     if found is None:
         return
     middle = unrolled.first(found[0])
@@ -109,8 +111,8 @@ def _from_test(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
             if (
                 following.op == "add"
                 and step is not None
-                and phi.type == I32
-                and (is_one or rising(unrolled))
+                and phi.type in (I32, I64)
+                and (is_one or (phi.type == I32 and rising(unrolled)))
             ):
                 yield Counter(first.first(phi), found[1], step)
 
@@ -120,28 +122,32 @@ def _from_total(parts: Parts, unrolled: OneBlockLoop) -> Iterator[Counter]:
     plain = parts.plain()
     whole = rounds_of(plain, unrolled, parts.factor)
     total = total_of(plain, whole, parts.factor) if whole is not None else None
-    if total is None or total.bits != 32:
+    if total is None or total.bits not in (32, 64):
         return
-    dividend, step = plus(total, number(1, 32), -1), number(1, 32)
+    one = number(1, total.bits)
+    dividend, step = plus(total, one, -1), one
     divided = plain.meaning(dividend)
-    if isinstance(divided, tuple) and divided[0] == "udiv":
+    # In 64 bits a counter in longer steps may wrap around behind its last round.
+    if total.bits == 32 and isinstance(divided, tuple) and divided[0] == "udiv":
         dividend, step = (Sum(key[1], key[0]) for key in divided[1:])
     by = _value(parts, step)
     if by is None:
         return
-    starts: list[Value] = [parts.lines[p].first for p in unrolled.phis if p in parts.lines and p.type == I32]
-    for start in (*starts, ConstInt(I32, 0)):
-        bound = _value(parts, plus(plus(dividend, plain.of(start)), number(1, 32)))
+    type = I32 if total.bits == 32 else I64
+    starts: list[Value] = [parts.lines[p].first for p in unrolled.phis if p in parts.lines and p.type == type]
+    for start in (*starts, ConstInt(type, 0)):
+        bound = _value(parts, plus(plus(dividend, plain.of(start)), one))
         if bound is not None:
             yield Counter(start, bound, by)
 
 
 def _value(parts: Parts, sum: Sum) -> Value | None:
-    """A value of 32 bits that is known to be a sum."""
+    """A value that is known to be a sum."""
+    type = I32 if sum.bits == 32 else I64
     if sum.constant is not None:
-        return ConstInt(I32, sum.constant)
+        return ConstInt(type, sum.constant)
     meaning = parts.plain().meaning(sum)
-    return meaning if isinstance(meaning, Value) and meaning.type == I32 else None
+    return meaning if isinstance(meaning, Value) and meaning.type == type else None
 
 
 def _is_below(counter: Counter, block: BasicBlock, ranges: Ranges) -> bool:
@@ -161,7 +167,7 @@ def _goes_up(step: Value, block: BasicBlock, ranges: Ranges) -> bool:
 
 
 def _is_small(counter: Counter, block: BasicBlock, ranges: Ranges) -> bool:
-    """Whether there are less than 2³¹ rounds: the counter is not negative at first."""
+    """Whether the rounds are less than half of what there could be: the counter is not negative at first."""
     known = ranges.at(counter.first, block)
     return known is not None and known.lo >= 0
 
@@ -198,9 +204,11 @@ def _are_all(
 def _is_left_in_time(parts: Parts, counter: Counter) -> bool:
     """Whether a loop that compares its counter is not defined if that wraps around.
 
-    It goes on then, and accesses what is 2 GiB from what it has accessed before, be it in many rounds.
+    It goes on then, and accesses what is 2 GiB from what it has accessed before, be it in many rounds. One that goes
+    up by one in each round comes to its bound.
     """
-    if parts.unrolled_first:
+    is_one = isinstance(counter.step, ConstInt) and counter.step.value == 1
+    if parts.unrolled_first or (counter.first.type == I64 and is_one):
         return True
     step = parts.plain().of(counter.step)
     wide = Sum(step.products, 64)

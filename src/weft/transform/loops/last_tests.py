@@ -1,0 +1,131 @@
+"""Loops that are tested at their end, by a comparison of a number that they count.
+
+What a loop asks without sign of numbers that are known to have none, or of a number before it is counted on, is the
+same as what it asks of the next number with a sign:
+
+    latch: if i <u 127 goto header, with i from 0 by 1             latch: if i + 1 < 128 goto header
+"""
+
+from __future__ import annotations
+
+import operator
+
+from msgspec import Struct
+
+from weft.analysis.integers.intervals import INVERTED, SWAPPED
+from weft.analysis.memory.far_steps import step_of
+from weft.graph.loops import Loop
+from weft.ir import BasicBlock, ConstInt, Instruction, Value
+from weft.ir.builder import const_int
+from weft.ir.cfg_view import CFGView
+from weft.ir.types import IntType, Type
+
+HOLDS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+_SIGNED = {"ult": "slt", "ule": "sle", "ugt": "sgt", "uge": "sge"}
+
+
+class LastTest(Struct, frozen=True):
+    """A loop of this form.
+
+    Parameters
+    ----------
+    before, header, latch, exit
+        The blocks around its edges; the latch goes on or leaves.
+    blocks
+        The loop.
+    counter, bound, predicate
+        It goes on while ``counter predicate bound``.
+    """
+
+    before: BasicBlock
+    header: BasicBlock
+    latch: BasicBlock
+    exit: BasicBlock
+    blocks: frozenset[BasicBlock]
+    counter: Instruction
+    bound: Value
+    predicate: str
+
+
+def last_test(view: CFGView, loop: Loop) -> LastTest | None:
+    """A loop of this form; None where it is of another one."""
+    """A loop of this form; None where it is of another one."""
+    blocks = frozenset(view.blocks[b] for b in loop.blocks)
+    header = view.blocks[loop.header]
+    before = [b for b in header.predecessors if b not in blocks]
+    if loop.is_irreducible or len(loop.latches) != 1 or len(before) != 1 or len(before[0].successors) != 1:
+        return None
+    latch = view.blocks[loop.latches[0]]
+    branch = latch.terminator
+    if branch.op != "br" or len(branch.successors) != 2 or {*branch.successors} <= blocks:
+        return None
+    (exit,) = (b for b in branch.successors if b is not header)
+    test = branch.operands[0]
+    if not isinstance(test, Instruction) or test.op != "icmp":
+        return None
+    predicate = test.predicate if branch.successors[0] is header else INVERTED[test.predicate]
+    if "samesign" in test.flags:
+        predicate = _SIGNED.get(predicate, predicate)
+    for value, bound, says in (
+        (*test.operands, predicate),
+        (*test.operands[::-1], SWAPPED[predicate]),
+    ):
+        if isinstance(bound, Instruction) and bound.block in blocks:
+            continue
+        for phi in header.phis():
+            asked: tuple[Value, str] | None = None
+            if phi.incoming_value(latch) is value:
+                asked = (bound, says) if says in HOLDS else _asked(phi, before[0], latch, bound, says, 0)
+            elif phi is value:
+                asked = _asked(phi, before[0], latch, bound, says, 1)
+            if asked is not None:
+                found = LastTest(before[0], header, latch, exit, blocks, phi, *asked)
+                return found if _hands_on_phis(found) else None
+    return None
+
+
+def _asked(
+    phi: Instruction, before: BasicBlock, latch: BasicBlock, bound: Value, says: str, ahead: int
+) -> tuple[Value, str] | None:
+    """What is asked with a sign of what a counter becomes: of it, or of it as it is so many steps ahead of that.
+
+    It goes up from a number that is not negative, and in all rounds stays one that has the same sign either way.
+    """
+    first, step = phi.incoming_value(before), step_of(phi, latch)
+    if not isinstance(first, ConstInt) or not isinstance(step, ConstInt) or not isinstance(bound, ConstInt):
+        return None
+    by, end = step.signed, bound.signed
+    if _SIGNED.get(says, says) not in ("slt", "sle") or min(first.signed, end) < 0 or by <= 0:
+        return None
+    end += by * ahead
+    if not is_signed(max(end, first.signed) + 2 * by, phi.type):
+        return None
+    return const_int(end, phi.type), _SIGNED.get(says, says)
+
+
+def _hands_on_phis(loop: LastTest) -> bool:
+    """Whether all that is used behind the test is what φs of the header become, or comes from before the loop."""
+    nexts = {phi.incoming_value(loop.latch) for phi in loop.header.phis()}
+    return all(
+        value in nexts or not isinstance(value, Instruction) or value.block not in loop.blocks
+        for phi in loop.exit.phis()
+        for value in (phi.incoming_value(loop.latch),)
+    ) and not any(
+        user.block not in loop.blocks and not user.is_phi
+        for block in loop.blocks
+        for i in block.instructions
+        for user in i.instruction_users()
+    )
+
+
+def is_signed(number: int, type: Type) -> bool:
+    """Whether a type has the number; beyond its ends a comparison without equality would say something else."""
+    assert isinstance(type, IntType)
+    return -(1 << (type.bits - 1)) <= number < 1 << (type.bits - 1)
