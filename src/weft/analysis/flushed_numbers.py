@@ -28,6 +28,8 @@ from weft.ir.constants import ConstAggregate, ConstFloat, ConstSplat, ConstZero,
 from weft.ir.types import F32, FloatType, Type
 
 LEAST_NORMAL = 2.0**-126
+LEFT = '"weft.flushing"'
+"""Attribute of functions whose numbers the processor flushes by itself."""
 _LARGE, _LARGE_QUOTIENT = 2.0**-78, 2.0**-60
 _ARITHMETIC = frozenset({"fadd", "fsub", "fmul", "fdiv"})
 _ROUNDED = ("fma", "sqrt")
@@ -87,6 +89,24 @@ def flush_of(value: Value) -> Flush | None:
         signed = zero.args[1] is number and _is_zero(zero.args[0])
         return Flush(number, True) if signed and by_size else None
     return Flush(number, False) if _is_zero(zero) else None
+
+
+def is_left_to_processor(instruction: Instruction) -> bool:
+    """Whether an instruction is part of a flush that the processor does by itself, and that takes no time."""
+    if instruction.op not in ("select", "fcmp", "call"):
+        return False
+    block = instruction.block
+    if block is None or block.function is None or LEFT not in block.function.attributes:
+        return False
+    if instruction.op == "select":
+        flush = flush_of(instruction)
+        return flush is not None and flush.is_whole
+    if instruction.op == "fcmp":
+        return _is_of_flush(instruction)
+    if _function(instruction) not in _SIGNS:
+        return False
+    users = list(instruction.instruction_users())
+    return bool(users) and all(user.op in ("select", "fcmp") and is_left_to_processor(user) for user in users)
 
 
 def is_rounded(value: Value) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
+from weft.analysis.flushed_numbers import is_left_to_processor
 from weft.analysis.loops.along_rows import counts_from_the_end, depends_on_data, is_along_rows, is_short
 from weft.analysis.loops.bisections import bisection
 from weft.analysis.loops.own_walks import is_far, may_move_apart, walks_apart
@@ -161,7 +162,7 @@ class _OneThread:
             op = ".".join(name.split(".")[:2])
         if INSTRUCTION_COSTS.get(op) is FREE or op in _IN_ADDRESSES or self._only_steps(instruction):
             return 0.0
-        if op == "br" and len(set(instruction.successors)) < 2:
+        if (op == "br" and len(set(instruction.successors)) < 2) or is_left_to_processor(instruction):
             return 0.0
         if op == "icmp" and all(user.is_terminator for user in instruction.instruction_users()):
             # The branch on it is the same instruction.

@@ -17,6 +17,7 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends
 from weft.analysis.divergence.result import Form
 from weft.analysis.divergence.row_divisions import is_row_division
+from weft.analysis.flushed_numbers import is_left_to_processor
 from weft.analysis.memory.byte_tables import byte_table
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.memory.row_steps import row_step
@@ -247,7 +248,7 @@ class RegionCosts(Struct):
 
     def cycles(self, instruction: Instruction) -> float:
         """What the instruction costs a lane group whose threads all run it."""
-        if instruction.is_terminator or instruction.total:
+        if instruction.is_terminator or instruction.total or is_left_to_processor(instruction):
             return 0.0
         lanes = 1 if self._is_scalar(instruction) else self.width
         op = instruction.op

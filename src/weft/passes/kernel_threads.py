@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.analysis.flushed_numbers import flushes_all
+from weft.analysis.flushed_numbers import LEFT, flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen.barrier_checks import analyze_group
 from weft.codegen.group_copies import mark_updates
@@ -64,6 +64,8 @@ def _sign_counters(unit: KernelUnit) -> bool:
 def _leave_flushing(unit: KernelUnit) -> bool:
     unit.flushing = flushes_all(unit.module.definitions())
     if unit.flushing:
+        for function in unit.module.definitions():
+            function.attributes = (*function.attributes, LEFT)
         message = f"the processor flushes the numbers of {unit.name} that are subnormal"
         unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=FLUSHING_MODE.name)
     return False
