@@ -22,6 +22,8 @@ from weft.ir.metadata import DbgRecord
 from weft.ir.reader import read_module
 from weft.ir.types import I32, PTR, VOID, FunctionType, StructType, quote_name
 from weft.ir.writer import write_function, write_instruction, write_module
+from weft.ir.writer.function import FunctionWriter
+from weft.ir.writer.repeated import RepeatedWriter
 
 
 def make(*names: str) -> Function:
@@ -163,3 +165,60 @@ def test_instruction_outside_of_a_function_can_be_shown() -> None:
     loose = Instruction("mul", I32, (add, const_int(-3, I32)), name="m", flags=("nsw",))
     assert write_instruction(loose) == "%m = mul nsw i32 %a, -3"
     assert write_instruction(add) == "%a = add i32 %x, 1"
+
+
+CALLS = """
+@number = global i32 1
+
+define i32 @one(i32 %x) {
+  %y = add i32 %x, 1
+  %z = mul i32 %y, 3
+  ret i32 %z
+}
+
+define i32 @other(i32 %x) #0 {
+  %y = call i32 @one(i32 %x), !range !0
+  %z = load i32, ptr @number
+  %w = add i32 %y, %z
+  ret i32 %w
+}
+
+attributes #0 = { nounwind }
+!0 = !{i32 0, i32 9}
+"""
+
+
+def renamed(module: Module) -> None:
+    module.globals["count"] = module.globals.pop("number")
+    module.globals["count"].name = "count"
+
+
+CHANGES: dict[str, tuple[Callable[[Module], object], int]] = {
+    "nothing": (lambda m: None, 0),
+    "the name of a value": (lambda m: setattr(m.functions["one"].entry.instructions[0], "name", "n"), 1),
+    "a flag": (lambda m: setattr(m.functions["one"].entry.instructions[0], "flags", ("nsw",)), 1),
+    "an operand": (lambda m: m.functions["one"].entry.instructions[0].set_operand(1, const_int(7, I32)), 1),
+    "an attachment": (lambda m: m.functions["other"].entry.instructions[0].set_metadata("range", None), 1),
+    "an attribute": (lambda m: setattr(m.functions["other"], "attributes", ("cold",)), 0),
+    "the name of a global": (renamed, 2),
+    "the name of a block": (lambda m: setattr(m.functions["one"].entry, "name", "begin"), 1),
+}
+"""What is changed, and how many bodies are written anew."""
+
+
+@pytest.mark.parametrize(("change", "count"), CHANGES.values(), ids=CHANGES)
+def test_what_is_written_again_is_the_module_as_it_is(
+    change: Callable[[Module], object], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, writer = read_module(CALLS), RepeatedWriter()
+    first = writer.write(module)
+    assert first == write_module(module)
+    bodies: list[Function] = []
+    body = FunctionWriter.body
+    monkeypatch.setattr(FunctionWriter, "body", lambda self, f: bodies.append(f) or body(self, f))
+    change(module)
+    again = writer.write(module)
+    assert len(bodies) == count
+    assert first_difference(read_module(again), module) is None
+    assert (again == first) == (change is CHANGES["nothing"][0])
+    assert [*writer.texts] == [*module.functions.values()]

@@ -344,21 +344,21 @@ def test_small_objects_of_iterations_leave_lanes_to_the_loop_around(level, monke
     @weft.jit
     def sort_rows(a, out):
         for i in prange(a.shape[0]):
-            v = np.empty(16, np.int32)
-            for k in range(16):
+            v = np.empty(8, np.int32)
+            for k in range(8):
                 v[k] = a[i, k]
-            d = 8
+            d = 4
             while d >= 1:
-                for first in range(0, 16, 2 * d):
+                for first in range(0, 8, 2 * d):
                     for k in range(first, first + d):
                         v[k], v[k + d] = min(v[k], v[k + d]), max(v[k], v[k + d])
                 d //= 2
-            for k in range(16):
+            for k in range(8):
                 out[i, k] = v[k]
 
-    a = np.random.default_rng(1).integers(-99, 99, (70, 16)).astype(np.int32)
+    a = np.random.default_rng(1).integers(-99, 99, (70, 8)).astype(np.int32)
     # A merge sorts what rises and then falls.
-    a = np.concatenate([np.sort(a[:, :8]), np.sort(a[:, 8:])[:, ::-1]], axis=1)
+    a = np.concatenate([np.sort(a[:, :4]), np.sort(a[:, 4:])[:, ::-1]], axis=1)
     out = np.zeros_like(a)
     sort_rows(a, out)
     assert np.array_equal(out, np.sort(a))

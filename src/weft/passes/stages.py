@@ -13,10 +13,9 @@ from zlib import crc32
 
 from msgspec import Struct, field
 
-from weft.ir import Module
-from weft.ir.reachable import functions_of, written_name
+from weft.ir import Function, Module
 from weft.ir.verifier import verify_structure, verify_within
-from weft.ir.writer import write_module
+from weft.ir.writer.repeated import RepeatedWriter
 from weft.options import check_step, checking
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner, Watcher
@@ -192,7 +191,8 @@ class StageLog(Struct):
     unit: Staged
     every: int = 1
     stages: list[Stage] = field(default_factory=list)
-    _functions: dict[str, str] = field(default_factory=dict)
+    _writer: RepeatedWriter = field(default_factory=RepeatedWriter)
+    _right: dict[Function, str] = field(default_factory=dict)
     _until: int = 0
 
     def __call__(self, done: Pass[Any], unit: Any) -> None:
@@ -210,7 +210,7 @@ class StageLog(Struct):
         module = self.unit.module
         if self._until:
             self._until -= 1
-            text = write_module(module)
+            text = self._writer.write(module)
         else:
             self._until = self.every - 1
             text = self._verified(module)
@@ -221,11 +221,10 @@ class StageLog(Struct):
     def _verified(self, module: Module) -> str:
         """The module's text; of functions, those that have changed are looked at within."""
         verify_structure(module)
-        text = write_module(module)
-        before, now = self._functions, functions_of(text)
-        written = [(f, written_name(f.name)) for f in module.definitions()]
-        verify_within(f for f, n in written if now[n] != before.get(n))
-        self._functions = now
+        text = self._writer.write(module)
+        before, now = self._right, self._writer.texts
+        verify_within(f for f in module.definitions() if now[f] != before.get(f))
+        self._right = now
         if not before:
             self._until = crc32(text.encode()) % self.every
         return text

@@ -37,9 +37,11 @@ class Expression:
     ----------
     terms
         The coefficient, never 0, of each product.
+    interval
+        Of `weft.analysis.symbolic.numeric_bounds`: kept, as expressions within atoms are asked again and again.
     """
 
-    __slots__ = ("_atoms", "_hash", "_key", "_symbols", "terms")
+    __slots__ = ("_atoms", "_hash", "_key", "_symbols", "interval", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {m: c for m, c in terms.items() if c} if 0 in terms.values() else dict(terms)
@@ -47,6 +49,7 @@ class Expression:
         self._key: tuple[Any, ...] | None = None
         self._atoms: tuple[Atom, ...] | None = None
         self._symbols: frozenset[Symbol] | None = None
+        self.interval: tuple[int | None, int | None] | None = None
 
     def __hash__(self) -> int:
         if self._hash is None:

@@ -19,6 +19,12 @@ def numeric_bound(value: Expression, upper: bool) -> int | None:
 
 def _numeric_interval(value: Expression) -> NumericInterval:
     """Both bounds of an expression."""
+    if value.interval is None:
+        value.interval = _found_interval(value)
+    return value.interval
+
+
+def _found_interval(value: Expression) -> NumericInterval:
     low: int | None = 0
     high: int | None = 0
     for monomial, coefficient in value.terms.items():

@@ -40,8 +40,18 @@ class FunctionWriter:
         """The whole text of a definition or declaration."""
         self.values.locals = local_names(function)
         if function.is_declaration:
+            return self.with_header(function, "")
+        return self.with_header(function, self.body(function))
+
+    def with_header(self, function: Function, body: str) -> str:
+        """The whole text, of a definition with what `body` gave."""
+        if function.is_declaration:
             return f"declare {self._attached(function, before=True)}{self._header(function)}\n"
-        lines = [f"define {self._header(function)}{self._attached(function, before=False)} {{"]
+        return f"define {self._header(function)}{self._attached(function, before=False)} {{\n{body}"
+
+    def body(self, function: Function) -> str:
+        """A definition's blocks, and the bracket behind them."""
+        lines: list[str] = []
         for number, block in enumerate(function.blocks):
             if number:
                 lines.append("")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weft.ir.function import GlobalAlias, GlobalVariable, Linkage, Module
+from collections.abc import Callable
+
+from weft.ir.function import Function, GlobalAlias, GlobalVariable, Linkage, Module
 from weft.ir.lexer import escape
 from weft.ir.types import PointerType, quote_name
 from weft.ir.writer.function import FunctionWriter
@@ -28,18 +30,33 @@ def write_module(module: Module, plain: bool = False) -> str:
         `plain` is set and the module uses the dialect.
     """
     values = ValueWriter()
+    functions = FunctionWriter(values, MetadataWriter(values), {}, plain)
+    return module_text(module, functions, functions.write)
+
+
+def module_text(module: Module, functions: FunctionWriter, write: Callable[[Function], str]) -> str:
+    """The module's text.
+
+    Parameters
+    ----------
+    module
+        What to write.
+    functions
+        Writes symbols, attribute groups and metadata as functions refer to them.
+    write
+        Gives the text of a definition or declaration, which refers to them as `functions` does.
+    """
+    values, metadata, groups = functions.values, functions.metadata, functions.groups
+    assert metadata is not None and groups is not None
     values.structs.update(module.types)
-    metadata = MetadataWriter(values)
     values.metadata_text = metadata.ref
-    groups: dict[tuple[str, ...], str] = {}
-    functions = FunctionWriter(values, metadata, groups, plain)
     named = [
         f"!{name} = !{{{', '.join([metadata.ref(node) for node in nodes])}}}"
         for name, nodes in module.named_metadata.items()
     ]
     symbols = [_global(v, values, metadata) for v in module.globals.values()]
     symbols += [_alias(a, values) for a in module.aliases.values()]
-    bodies = [functions.write(f) for f in module.functions.values()]
+    bodies = [write(f) for f in module.functions.values()]
     attributes = [f"attributes {name} = {{ {_group(texts)} }}" for texts, name in groups.items()]
     nodes = metadata.definitions()
     sections = (_head(module), _types(values), _comdats(module), symbols, bodies, attributes, named, nodes)
