@@ -231,6 +231,21 @@ def test_matrices_of_several_panels(n: int) -> None:
     assert_as_numpy("np.linalg.cholesky(a)", m @ m.T - np.eye(n))
 
 
+def test_complex_matrices_of_several_panels() -> None:
+    n = 35
+    m = RANDOM.random((n, n)) - 0.5 + 1j * RANDOM.random((n, n))
+    assert_as_numpy("np.linalg.solve(a, b)", m, m[:, :3].copy())
+    assert_as_numpy("np.linalg.inv(a)", m)
+    assert_as_numpy("np.linalg.det(a)", m)
+    assert_as_numpy("np.linalg.cholesky(a)", m @ m.conj().T + n * np.eye(n))
+
+
+def test_products_with_complex_matrices() -> None:
+    m = RANDOM.random((19, 11)) + 1j * RANDOM.random((19, 11))
+    for a, b in ((m, m.T), (m.real.copy(), m.T.copy()), (m, m.real.T.copy()), (m[:2], m.T[:, 3:])):
+        assert_as_numpy("a @ b", a, b)
+
+
 @pytest.mark.spread
 @pytest.mark.parametrize(
     ("turn", "shape"),

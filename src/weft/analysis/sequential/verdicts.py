@@ -14,6 +14,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
 from weft.analysis.sequential.combinations import takes_nan_from, updates_element
 from weft.analysis.sequential.dependences import MAX_FOUND, Dependence, Dependences, DependenceTest
@@ -96,12 +97,23 @@ def loop_verdict(accesses: Accesses, loop: LoopContext) -> LoopVerdict:
 def verdict_if_independent(accesses: Accesses, loop: LoopContext) -> LoopVerdict | None:
     """The verdict on a loop of which no condition fails and that carries nothing through memory; None for others.
 
-    One dependence is enough to know, where `loop_verdict` names them all.
+    One dependence is enough to know, where `loop_verdict` names them all, and so is a store in a loop that is left in
+    several places: what else is stored where need not be found.
     """
+    if len(loop.loop.exit_edges) > 1 and _stores_elsewhere(loop):
+        return None
     verdict = _Judgement(accesses, loop).verdict(briefly=True)
     if verdict.verdict is Verdict.SEQUENTIAL or verdict.dependences is None or verdict.dependences.found:
         return None
     return verdict
+
+
+def _stores_elsewhere(loop: LoopContext) -> bool:
+    """Whether something in a loop is stored that is no object on the stack."""
+    layout = loop.scope.program.module.layout
+    stores = (i for block in loop.blocks for i in block.instructions if i.op == "store")
+    bases = (locate(store.pointer, layout).base for store in stores)
+    return any(not (isinstance(base, Instruction) and base.op == "alloca") for base in bases)
 
 
 class _Judgement:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.frontend.python.prange import in_place
-
 
 def total(a: Any, zero: Any) -> Any:
     """The sum."""
@@ -262,93 +260,3 @@ def spaced(out: Any, start: Any, stop: Any, endpoint: Any) -> None:
         out[i] = start + i * step
     if endpoint and n > 1:
         out[n - 1] = stop
-
-
-BOX, DEEP = 8, 4096
-"""Rows and columns from which on boxes of a product pay, and terms of a sum that are added up in them: as many elements
-of some columns of a matrix stay in the cache (`weft.codegen.panels`)."""
-
-
-MANY, NEAR = 64, 4 << 20
-"""Rows from which on boxes read copies of columns (`weft.codegen.panels`); bytes of a matrix up to which columns can be
-read as they lie. Of 16 rows times 3000 by 4000 floats, boxes took 43 ms on Zen 3, rows 12."""
-
-
-def multiplied(a: Any, b: Any, out: Any, zero: Any) -> None:
-    """Store the matrix product of two matrices, each sum in order.
-
-    Rows of `b` are added up as they lie in memory: a copy takes less than reading them apart two times.
-    """
-    inner, whole = a.shape[1], np.ascontiguousarray(b)
-    is_read_along = out.shape[0] < MANY and whole.nbytes > NEAR
-    in_boxes = out.shape[0] >= BOX and out.shape[1] >= BOX and not is_read_along
-    begun = min(inner, DEEP) if in_boxes else 0
-    if begun > 0:
-        _multiplied_in_boxes(np.ascontiguousarray(a), whole, begun, out, zero)
-    else:
-        out.fill(0)
-    if begun < inner:
-        add_by_rows(a, whole, begun, out)
-
-
-def _multiplied_in_boxes(a: Any, b: Any, inner: Any, out: Any, zero: Any) -> None:
-    """Store what the first terms of each sum make: the sums of several rows and columns are in registers together."""
-    for i in in_place(out.shape[0]):
-        for j in in_place(out.shape[1]):
-            total = zero
-            for k in range(inner):
-                total += a[i, k] * b[k, j]
-            out[i, j] = total
-
-
-def add_by_rows(a: Any, b: Any, begin: Any, out: Any) -> None:
-    """Add the other terms to each sum, each in order.
-
-    What is read of `b` for all rows stays in the cache, and is loaded once for two rows; an element of `out` is loaded
-    once for four products.
-    """
-    rows, inner, columns = a.shape[0], a.shape[1], b.shape[1]
-    pairs = rows // 2 * 2
-    # What is read once only is read along the rows.
-    wide = 512 if rows > 2 else 8192
-    for left in range(0, columns, wide):
-        right = min(left + wide, columns)
-        for first in range(begin, inner, 64):
-            last = min(first + 64, inner)
-            whole = first + (last - first) // 4 * 4
-            for i in range(0, pairs, 2):
-                for k in range(first, whole, 4):
-                    f0, f1, f2, f3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
-                    g0, g1, g2, g3 = a[i + 1, k], a[i + 1, k + 1], a[i + 1, k + 2], a[i + 1, k + 3]
-                    for j in range(left, right):
-                        b0, b1, b2, b3 = b[k, j], b[k + 1, j], b[k + 2, j], b[k + 3, j]
-                        out[i, j] = out[i, j] + f0 * b0 + f1 * b1 + f2 * b2 + f3 * b3
-                        out[i + 1, j] = out[i + 1, j] + g0 * b0 + g1 * b1 + g2 * b2 + g3 * b3
-            for i in range(pairs, rows):
-                for k in range(first, whole, 4):
-                    f0, f1, f2, f3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
-                    for j in range(left, right):
-                        total = out[i, j] + f0 * b[k, j] + f1 * b[k + 1, j]
-                        out[i, j] = total + f2 * b[k + 2, j] + f3 * b[k + 3, j]
-            for i in range(rows):
-                for k in range(whole, last):
-                    factor = a[i, k]
-                    for j in range(left, right):
-                        out[i, j] += factor * b[k, j]
-
-
-def multiplied_by_rows(a: Any, b: Any, out: Any) -> None:
-    """Store the matrix product of two matrices, each sum in order, adding up rows of `b`."""
-    out.fill(0)
-    add_by_rows(a, b, 0, out)
-
-
-def multiplied_as_they_lie(a: Any, b: Any, out: Any) -> None:
-    """The same, of rows as they lie in memory."""
-    multiplied_by_rows(a, np.ascontiguousarray(b), out)
-
-
-def applied(a: Any, x: Any, out: Any, zero: Any, in_any_order: Any) -> None:
-    """Store the product of a matrix and a vector."""
-    for i in range(a.shape[0]):
-        out[i] = dot(a[i], x, zero, in_any_order)

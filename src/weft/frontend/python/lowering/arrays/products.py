@@ -1,4 +1,4 @@
-"""``a @ b`` and ``np.dot(a, b)``: products of vectors and matrices (`weft.frontend.python.device_arrays`)."""
+"""``a @ b`` and ``np.dot(a, b)``: products of vectors and matrices (`weft.frontend.python.device_products`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.diag.errors import TypingError
-from weft.frontend.python import device_arrays
+from weft.frontend.python import device_arrays, device_products
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     data_of,
@@ -20,6 +20,7 @@ from weft.frontend.python.lowering.numbers.casts import cast
 from weft.frontend.python.types import (
     Array,
 )
+from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_int
 from weft.ir.values import Value
 
@@ -58,15 +59,16 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
     shape = [*ours[:-1], *theirs[1:]]
     made = allocate(low, Arguments("@", [], {}), [extent(value) for value in shape], dtype)
     if other.ndim == 1:
-        call_function(low, device_arrays.applied, Arguments("@", [a, b, made, *sums], {}))
+        call_function(low, device_products.applied, Arguments("@", [a, b, made, *sums], {}))
         return made
     if one.ndim == 1:
         left, whole = (view_as(low, v, [None, 0]) for v in (a, made))
-        call_function(low, device_arrays.multiplied_by_rows, Arguments("@", [left, b, whole], {}))
+        call_function(low, device_products.multiplied_by_rows, Arguments("@", [left, b, whole], {}))
     elif dtype.kind == "c":
-        call_function(low, device_arrays.multiplied_as_they_lie, Arguments("@", [a, b, made], {}))
+        zero = cast(low, literal(0), real_type(dtype))
+        call_function(low, device_products.multiplied_in_parts, Arguments("@", [a, b, made, zero], {}))
     else:
-        call_function(low, device_arrays.multiplied, Arguments("@", [a, b, made, sums[0]], {}))
+        call_function(low, device_products.multiplied, Arguments("@", [a, b, made, sums[0]], {}))
     return made
 
 
