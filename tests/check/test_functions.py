@@ -10,7 +10,7 @@ import weft
 import weft.check.entry as entry
 import weft.codegen.lane_passes as lane_passes
 import weft.loops.build as build
-import weft.passes.loops as loops
+import weft.passes.loop_jobs as loop_jobs
 from check.test_findings import after, invert_branches, subtract_instead
 from weft import prange
 from weft.errors import MiscompilationError
@@ -68,7 +68,7 @@ def test_all_passes_are_run():
 
 
 def test_a_wrong_scalar_pass_is_named(monkeypatch):
-    monkeypatch.setattr(loops, "run_in_parallel", damaging_module(loops.run_in_parallel))
+    monkeypatch.setattr(loop_jobs, "run_in_parallel", damaging_module(loop_jobs.run_in_parallel))
     with pytest.raises(MiscompilationError, match=r"'parallel loops' changed what add computes: out\[0\]"):
         run_add()
 

@@ -16,9 +16,10 @@ from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.loops.reductions import Combination, Reduction
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.lock_step import lanes_in_step
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
-from weft.analysis.sequential.scope import Assumption, LoopContext, Scope
+from weft.analysis.sequential.scope import LoopContext, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Verdict, loop_verdict, verdict_if_independent
 from weft.analysis.sequential.whole_reads import needed_assumptions

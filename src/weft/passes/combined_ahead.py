@@ -17,10 +17,11 @@ from msgspec import Struct
 
 from weft.analysis.loops.reductions import Combination, Reduction, reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.orders import RoundsAhead
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
-from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
 from weft.analysis.symbolic.expression import Expression, as_expression

@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.dependences import Dependences
 from weft.analysis.sequential.lock_step import lanes_in_step
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.graph.dominators import dominator_tree

@@ -18,13 +18,14 @@ from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, counter
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop
 from weft.analysis.loops.quiet_iterations import computed_from
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.combinations import updates_element
 from weft.analysis.sequential.dependences import Dependence
 from weft.analysis.sequential.lock_step import LEAST_LANES, lanes_in_step
 from weft.analysis.sequential.patterns import compacted, is_compacted
 from weft.analysis.sequential.replacements import shape_of
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.analysis.symbolic.expression import Expression, Symbol

@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct, field
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before, run_time_tests
-from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, verdict_if_independent
 from weft.analysis.symbolic.expression import Maximum

@@ -17,7 +17,8 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import WRITABLE_ATTRIBUTE
 from weft.jit_options import JitOptions
 from weft.options import Timings, checking
-from weft.passes.loops import LOOPS, JitUnit
+from weft.passes.jit_unit import JitUnit
+from weft.passes.loops import LOOPS
 from weft.passes.machine_text import machine_text
 from weft.passes.runner import Runner
 from weft.passes.short_rows import SHORT_ROWS

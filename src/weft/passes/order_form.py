@@ -12,10 +12,11 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.dependences import Dependence, Dependences
 from weft.analysis.sequential.lock_step import keeps_in_step, lanes_in_step, pairs_of_one_iteration
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.graph.loops import loop_forest

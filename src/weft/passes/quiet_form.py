@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from weft.analysis.loops.quiet_iterations import Question, quiet_iterations
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.speculative_loads import bounds_to_test
 from weft.analysis.sequential.verdicts import LoopVerdict

@@ -15,11 +15,12 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.dependences import DependenceTest
 from weft.analysis.sequential.orders import Order, Together
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests, test_that_body_runs
-from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict, private_objects
 from weft.graph.loops import Loop, loop_forest

@@ -7,8 +7,9 @@ from msgspec import Struct
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.loops.parallel_loops import ParallelLoop
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.costs.strips import Strips, strips_of

@@ -18,11 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.dependences import DependenceTest
 from weft.analysis.sequential.orders import Waves
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, is_known_before, run_time_tests
-from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict, private_objects
 from weft.analysis.symbolic.expression import Expression, as_expression

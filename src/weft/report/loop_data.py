@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from weft.analysis.sequential.scope import Assumption
+from weft.analysis.sequential.assumptions import Assumption
 from weft.report.loop_costs import AccessCost, MappingReport, SharedArea
 from weft.report.loop_observed import ObservedLoop
 

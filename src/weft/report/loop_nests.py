@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from weft.analysis.loops.reductions import reduction_of
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.scope import Assumption, LoopContext, Program, Scope, line_of
+from weft.analysis.sequential.scope import LoopContext, Program, Scope, line_of
 from weft.analysis.sequential.sections import Parameters, Section, parameters_of
 from weft.analysis.sequential.verdicts import LoopVerdict, Reason, Verdict, loop_verdict
 from weft.analysis.symbolic.integer_sets import isl

@@ -17,7 +17,8 @@ from msgspec import Struct
 from weft.analysis.mapping.banks import turns_of_banks
 from weft.analysis.mapping.lines import Lines, touched_lines
 from weft.analysis.sequential.accesses import Access
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.assumptions import Assumption
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import (
     Atom,
     Expression,

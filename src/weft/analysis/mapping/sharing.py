@@ -20,7 +20,8 @@ from weft.analysis.mapping.grid import DIMENSIONS, Mapping
 from weft.analysis.mapping.two_dimensional import two_dimensional
 from weft.analysis.mapping.work import loops_between
 from weft.analysis.sequential.accesses import Access, Accesses
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.assumptions import Assumption
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts

@@ -12,10 +12,11 @@ from enum import Enum
 
 from msgspec import Struct
 
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.guards import may_tell_overflow
 from weft.analysis.sequential.pointers import base_of
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.scope import Assumption, LoopContext, Scope, line_of
+from weft.analysis.sequential.scope import LoopContext, Scope, line_of
 from weft.analysis.sequential.symbolic_ranges import SymbolicRanges
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression
 from weft.analysis.symbolic.facts import Facts

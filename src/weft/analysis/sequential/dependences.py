@@ -23,11 +23,12 @@ from math import gcd
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.distance_tests import DistanceTests, are_apart_modulo
 from weft.analysis.sequential.invariants import is_apart
 from weft.analysis.sequential.orders import Order
 from weft.analysis.sequential.rows import Row, nested_rows, row_pitches, row_sizes, within_row
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.extent import bound_of
 from weft.analysis.symbolic.facts import Facts

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.analysis.loops.along_rows import counts_from_the_end
+from weft.analysis.sequential.assumptions import Obligation
 from weft.analysis.sequential.called_values import called_value
 from weft.analysis.sequential.pointers import invariant_load
 from weft.analysis.sequential.recurrences import phi_expression
-from weft.analysis.sequential.scope import Obligation, Scope, line_of
+from weft.analysis.sequential.scope import Scope, line_of
 from weft.analysis.symbolic.atoms import Monomial, Symbol
 from weft.analysis.symbolic.expression import (
     Expression,

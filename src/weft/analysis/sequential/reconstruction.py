@@ -13,6 +13,7 @@ it was when the loop was left, which is known if the loop counts.
 from __future__ import annotations
 
 from weft.analysis.integers.declared_ranges import attributed
+from weft.analysis.sequential.assumptions import Obligation
 from weft.analysis.sequential.guards import facts_on_the_way, inequalities_of
 from weft.analysis.sequential.invariants import Invariants
 from weft.analysis.sequential.names import value_name
@@ -20,7 +21,7 @@ from weft.analysis.sequential.operations import operation
 from weft.analysis.sequential.pointers import address_expression
 from weft.analysis.sequential.possible_values import possible_set
 from weft.analysis.sequential.recurrences import counts
-from weft.analysis.sequential.scope import Guard, LoopContext, Obligation, Program, Scope
+from weft.analysis.sequential.scope import Guard, LoopContext, Program, Scope
 from weft.analysis.sequential.trip_counts import count_iterations
 from weft.analysis.symbolic.expression import Atom, Expression, Symbol, as_expression
 from weft.analysis.symbolic.facts import Facts

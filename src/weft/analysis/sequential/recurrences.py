@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.memory.addresses import decompose
+from weft.analysis.sequential.assumptions import Obligation
 from weft.analysis.sequential.names import value_name
-from weft.analysis.sequential.scope import LoopContext, Obligation, Scope, line_of
+from weft.analysis.sequential.scope import LoopContext, Scope, line_of
 from weft.analysis.symbolic.expression import Expression, as_expression
 from weft.analysis.symbolic.numeric_bounds import numeric_bound
 from weft.ir import BasicBlock, ConstInt, Instruction, Value

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from weft.analysis.memory.alias import are_apart, locate
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.run_time_tests import RunTimeTests, run_time_tests
-from weft.analysis.sequential.scope import ArrayParameters, Assumption, LoopContext, Program, Scope
+from weft.analysis.sequential.scope import ArrayParameters, LoopContext, Program, Scope
 from weft.analysis.sequential.sections import parameters_of
 from weft.ir import BasicBlock, Function, Instruction, Module, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write

@@ -18,9 +18,10 @@ from msgspec import Struct, field
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Accesses
+from weft.analysis.sequential.assumptions import Assumption, Obligation
 from weft.analysis.sequential.invariants import is_apart, root_of
 from weft.analysis.sequential.known_memory import size_of
-from weft.analysis.sequential.scope import Assumption, LoopContext, Obligation
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.sections import Parameters, Section
 from weft.analysis.sequential.whole_reads import is_scattered
 from weft.analysis.symbolic.expression import Expression, Symbol, as_expression

@@ -17,8 +17,9 @@ from weft.analysis.integers.intervals import INVERTED
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.sequential.assumptions import Assumption, Obligation
 from weft.analysis.sequential.names import value_name
-from weft.analysis.symbolic.expression import Expression, Symbol
+from weft.analysis.symbolic.expression import Symbol
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Function, Instruction, Module, Value
@@ -31,50 +32,6 @@ MAX_CALLS = 4
 MAX_CONDITION_DEPTH = 8
 
 _DEPTH_RANKS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Obligation:
-    """What numbers have to be for an assumption to be right.
-
-    Parameters
-    ----------
-    value
-        An expression.
-    block
-        Where it has to hold, each time control comes there.
-    is_nonnegative
-        Whether it has to be 0 or greater; else it has to be a number of 64 bits with a sign.
-    """
-
-    value: Expression
-    block: BasicBlock
-    is_nonnegative: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Something that is not proved and that what is reported rests on.
-
-    Parameters
-    ----------
-    kind
-        ``wrap``, ``overlap``, ``sign``, ``bounds``, ``nan``, ``reassociation`` or ``alignment``.
-    text
-        The sentence, without its full stop.
-    line
-        The line it is about, 0 for none.
-    condition
-        An expression of parameters that is 0 or greater where it is right, None where there is none.
-    obligation
-        The same of values in the loop.
-    """
-
-    kind: str
-    text: str
-    line: int = 0
-    condition: Expression | None = None
-    obligation: Obligation | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from weft.analysis.memory.alias import locate
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.combinations import takes_nan_from, updates_element
 from weft.analysis.sequential.dependences import MAX_FOUND, Dependence, Dependences, DependenceTest
 from weft.analysis.sequential.names import value_name
@@ -29,7 +30,7 @@ from weft.analysis.sequential.patterns import (
     is_compacted,
 )
 from weft.analysis.sequential.replacements import Shape, shape_of, takes_nan
-from weft.analysis.sequential.scope import Assumption, LoopContext, line_of
+from weft.analysis.sequential.scope import LoopContext, line_of
 from weft.analysis.symbolic.expression import Expression, Symbol
 from weft.ir import Instruction
 

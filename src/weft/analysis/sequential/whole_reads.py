@@ -11,8 +11,9 @@ What describes such a place may rest on assumptions, as that ``k + 1`` does not 
 from __future__ import annotations
 
 from weft.analysis.sequential.accesses import Access, Accesses, Opaque
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.known_memory import size_of
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.ir import Argument
 

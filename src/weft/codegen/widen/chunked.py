@@ -24,9 +24,9 @@ from weft.codegen.widen.access_groups import constant_stride
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, covering_of, pick
-from weft.codegen.widen.lane_expressions import Strip, is_address
 from weft.codegen.widen.masked import masked_load, store_some
 from weft.codegen.widen.shifted import shifted_of
+from weft.codegen.widen.sums_of_products import Strip, is_address
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import ConstAggregate, ConstInt, Instruction, Poison, Value
 from weft.ir.effects import may_write

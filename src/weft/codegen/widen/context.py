@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from weft.analysis.memory.linear_locations import LinearAliasAnalysis
 from weft.analysis.memory.promises import Promise
-from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces, Strip
+from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.widen.stack_objects import PlacedDivergence
+from weft.codegen.widen.sums_of_products import Strip
 from weft.ir import (
     BasicBlock,
     Builder,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.lane_expressions import Strip, is_address
+from weft.codegen.widen.sums_of_products import Strip, is_address
 from weft.ir import Builder, Instruction, Poison, Value
 from weft.ir.effects import is_convergent, may_not_return, may_write
 from weft.ir.types import VectorType

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from weft.codegen.widen.chunked import elements_of
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.lane_expressions import Strip
 from weft.codegen.widen.masked import store_some
+from weft.codegen.widen.sums_of_products import Strip
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.effects import is_convergent, may_not_return, may_read, may_write
 from weft.ir.types import I8, I64

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, Element, elements_at, loads_beside
-from weft.codegen.widen.lane_expressions import Strip
+from weft.codegen.widen.sums_of_products import Strip
 from weft.costs.instructions import instruction_cost, memory_cost
 from weft.costs.vector_code import OVERLAP, WIDE_BITS, shuffle_cycles
 from weft.ir import BasicBlock, Instruction

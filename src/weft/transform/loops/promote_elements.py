@@ -16,9 +16,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.sequential.accesses import Access, Accesses
+from weft.analysis.sequential.assumptions import Assumption
 from weft.analysis.sequential.dependences import DependenceTest
 from weft.analysis.sequential.orders import Anyhow
-from weft.analysis.sequential.scope import Assumption, LoopContext
+from weft.analysis.sequential.scope import LoopContext
 from weft.ir import BasicBlock, Builder, Instruction, Value
 from weft.ir.effects import may_read, may_trap, may_write
 from weft.transform.ssa_repair import ReachingDefinition
