@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from weft.analysis.sequential.assumptions import Assumption, Obligation
 from weft.analysis.sequential.pointers import base_of
-from weft.analysis.sequential.scope import (
-    Assumption,
-    Guard,
-    LoopContext,
-    Obligation,
-    Scope,
-    holding_predicate,
-    line_of,
-)
+from weft.analysis.sequential.scope import Guard, LoopContext, Scope, holding_predicate, line_of
 from weft.analysis.symbolic.expression import Expression
 from weft.analysis.symbolic.facts import Facts
 from weft.analysis.symbolic.numeric_bounds import numeric_bound
