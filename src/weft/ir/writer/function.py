@@ -39,15 +39,14 @@ class FunctionWriter:
     def write(self, function: Function) -> str:
         """The whole text of a definition or declaration."""
         self.values.locals = local_names(function)
-        if function.is_declaration:
-            return self.with_header(function, "")
-        return self.with_header(function, self.body(function))
+        head = self.head(function)
+        return head if function.is_declaration else head + self.body(function)
 
-    def with_header(self, function: Function, body: str) -> str:
-        """The whole text, of a definition with what `body` gave."""
+    def head(self, function: Function) -> str:
+        """A declaration, or what is before the first block of a definition."""
         if function.is_declaration:
             return f"declare {self._attached(function, before=True)}{self._header(function)}\n"
-        return f"define {self._header(function)}{self._attached(function, before=False)} {{\n{body}"
+        return f"define {self._header(function)}{self._attached(function, before=False)} {{\n"
 
     def body(self, function: Function) -> str:
         """A definition's blocks, and the bracket behind them."""

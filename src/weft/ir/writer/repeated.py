@@ -83,7 +83,7 @@ class RepeatedWriter:
             else:
                 names = writer.values.locals = local_names(function)
                 known = self._written[function] = _Written(content, names, writer.body(function))
-            text = writer.with_header(function, known.body)
+            text = writer.head(function) + known.body
         self.texts[function] = text
         return text
 
