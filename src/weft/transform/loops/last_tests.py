@@ -56,7 +56,6 @@ class LastTest(Struct, frozen=True):
 
 def last_test(view: CFGView, loop: Loop) -> LastTest | None:
     """A loop of this form; None where it is of another one."""
-    """A loop of this form; None where it is of another one."""
     blocks = frozenset(view.blocks[b] for b in loop.blocks)
     header = view.blocks[loop.header]
     before = [b for b in header.predecessors if b not in blocks]
