@@ -197,6 +197,8 @@ BOUNDS = [
     ["icmp samesign ult i8 %i, %m", "icmp samesign uge i8 %i, %d"],
     ["%moved = add nsw i8 %i, 1; icmp slt i8 %moved, %m"],
     ["%moved = add nsw i8 %i, -2; icmp sge i8 %moved, %m"],
+    # Less than the bound by more than a number of the type is.
+    ["%moved = add nsw i8 %i, 126; icmp slt i8 %moved, %far"],
     ["%moved = add i8 %i, -1; icmp ult i8 %moved, 5"],
     ["%flag2 = freeze i1 %flag; and i1 %flag2, %odd", "icmp slt i8 %i, %risky"],
 ]

@@ -131,7 +131,7 @@ class Limits:
         found = self._between(predicate, left, right) if predicate in ("ult", "ule") else []
         if not found and (taken := self._counter_and(left)) is not None:
             found = self._compared(predicate, *taken, right, "samesign" in condition.flags)
-        return found if all(map(self._can_be_built, found)) else []
+        return found if all(map(self.can_be_built, found)) else []
 
     def _counter_and(self, value: Value) -> tuple[int, Value | None] | None:
         """The number, or the value, that is added to the counter; None if that is not all, or if it may wrap."""
@@ -216,7 +216,7 @@ class Limits:
             return value.operands[0], value.operands[1].signed
         return value, 0
 
-    def _can_be_built(self, limit: Limit) -> bool:
+    def can_be_built(self, limit: Limit) -> bool:
         """Whether saturating arithmetic says the same of counters as numbers that are no machine numbers do.
 
         What is greater than all numbers of the type becomes the greatest one, which no counter reaches but of loops up
@@ -226,7 +226,9 @@ class Limits:
             if self.is_inclusive or limit.more not in (0, 1) or limit.value is None:
                 return False
             return self.counters.lo >= self.all.lo + limit.more
-        if limit.value is not None and not self.all.lo < limit.more < self.all.hi and self.is_signed:
+        least = self.all.lo if self.is_signed else -self.all.hi - 1
+        if limit.value is not None and not least < limit.more <= self.all.hi - self.is_signed:
+            # What is added is a number of the type, too.
             return False
         if not self.is_inclusive:
             return True

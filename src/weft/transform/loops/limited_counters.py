@@ -125,10 +125,13 @@ def _by_bound(limits: Limits, limit: Limit, known: dict[Limit, Value]) -> Limit:
     found = Limit(False, bound, less - more)
     if value is not base or base is None or less >= more or not _is_below_bound(limits, found):
         return limit
+    below = Limit(False, bound, found.more + limit.more)
+    if not limits.can_be_built(below):
+        return limit
     flags = limit.value.flags if isinstance(limit.value, Instruction) else ()
     if not limit.more and not limits.is_inclusive and flags in ((), ("nsw",)):
         known[found] = limit.value
-    return Limit(False, bound, found.more + limit.more)
+    return below
 
 
 def _is_below_bound(limits: Limits, limit: Limit) -> bool:
