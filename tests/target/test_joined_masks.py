@@ -126,6 +126,21 @@ def test_masks_of_32_and_64_bits_are_joined_as_the_fewer() -> None:
     assert "%two = icmp slt <16 x i32>" in joined
 
 
+def test_the_opposite_of_a_comparison_is_compared() -> None:
+    text = program(16, "float", "and then", "or else").replace(
+        "%known = freeze <16 x i1> %two", "%known = xor <16 x i1> %r, splat (i1 true)"
+    )
+    joined = with_joined_masks(text, AVX2)
+    assert joined is not None
+    # Less is the opposite of not less, or of no numbers; and the opposite of that is less again.
+    assert (
+        "%known = fcmp uge <16 x float> %z, %x" in joined and "%not = fcmp olt <16 x float> %z, %x" in joined
+    )
+    assert re.search(r"%three = icmp slt <16 x i32> %weft\.joined\.\d+, zeroinitializer", joined)
+    one_register = text.replace("16", "8")
+    assert "xor <8 x i1> %r" in (with_joined_masks(one_register, AVX2) or one_register)
+
+
 def test_narrow_masks_and_masks_of_other_blocks_stay() -> None:
     assert with_joined_masks(mixed("i8"), AVX2) is None
     text = mixed("i16")

@@ -23,35 +23,13 @@ their lanes have more bits than LLVM packs them to. Preserves what functions giv
 
 from __future__ import annotations
 
-import re
-
-from msgspec import Struct
-
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, POISONS, WIDTHS, parts_by_definition
+from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
+from weft.target.mask_lines import FALSE, TRUE, Comparison, Frozen, Join, Lanes, Part, mask_line
 
 MOST_COMPARISONS = 2
 """Of how many a mask is joined that is made again."""
 
-_VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)|<[^<>]*>"
-_COMPARISON = re.compile(
-    r"(?P<op>[fi]cmp(?: [a-z]+)*) <(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> "
-    rf"(?P<left>{_VALUE}), (?P<right>{_VALUE})(?:, !.*)?"
-)
-_LOGIC = re.compile(
-    r"(?P<op>and|or|or disjoint|xor) <(?P<lanes>\d+) x i1> "
-    r"(?P<left>%[^\s,]+), (?P<right>%[^\s,]+|splat \(i1 true\))(?:, !.*)?"
-)
-_SELECT = re.compile(
-    r"select <(?P<lanes>\d+) x i1> (?P<left>%[^\s,]+), <\d+ x i1> (?P<right>%[^\s,]+|splat \(i1 true\)), "
-    r"<\d+ x i1> (?P<other>%[^\s,]+|zeroinitializer)(?:, !.*)?"
-)
-_PART = re.compile(
-    r"shufflevector <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+), <\d+ x i1> poison, "
-    r"<(?P<count>\d+) x i32> <(?P<places>[^>]*)>(?:, !.*)?"
-)
-_FREEZE = re.compile(r"freeze <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+)(?:, !.*)?")
-_TRUE, _FALSE = "splat (i1 true)", "zeroinitializer"
 _NO_MASK = MOST_COMPARISONS + 1
 
 
@@ -68,25 +46,6 @@ def with_compared_again(text: str, isa: Isa) -> str | None:
     )
 
 
-class _Lanes(Struct, frozen=True):
-    """So many lanes from one on, of the whole that a mask has."""
-
-    first: int
-    count: int
-
-    def among(self, constant: str) -> str:
-        """These lanes of a constant."""
-        if not constant.startswith("<"):
-            return constant
-        return f"<{', '.join(constant[1:-1].split(', ')[self.first : self.first + self.count])}>"
-
-    def of(self, whole: int, type: str, value: str) -> str:
-        """What makes these lanes of a vector."""
-        vector = f"<{whole} x {type}>"
-        places = ", ".join(f"i32 {k}" for k in range(self.first, self.first + self.count))
-        return f"shufflevector {vector} {value}, {vector} poison, <{self.count} x i32> <{places}>"
-
-
 class _Masks:
     """The masks of one function: the lines of its text, and how many are made again."""
 
@@ -95,10 +54,7 @@ class _Masks:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
         self.made = 0
-        self._prefix = "%weft.again"
-        while self._prefix in text:
-            # Of masks that have been made so before LLVM has looked at the text again.
-            self._prefix += ".again"
+        self._prefix = unused_prefix("again", text)
         self._defined: dict[str, str] = {}
         self._known: dict[str, int] = {}
         self._at: dict[str, int] = {}
@@ -117,17 +73,16 @@ class _Masks:
         line, block, made = self.lines[number], self._blocks[number], list[str]()
         found = LINE.match(line)
         own, right = (found[1], found[2]) if found else ("", line)
-        part, frozen = _PART.fullmatch(right), _FREEZE.fullmatch(right)
-        lanes = _lanes_of(part) if part else None
-        if part is not None and lanes is not None and self._comparisons(part["mask"]) <= MOST_COMPARISONS:
-            self._rename(own, self._write(part["mask"], lanes, made, frozen=False), made)
-        elif frozen is not None and self._comparisons(frozen["mask"]) <= MOST_COMPARISONS:
-            self._rename(own, self._write(frozen["mask"], None, made, frozen=True), made)
-        else:
-            changed = NAME.sub(lambda name: self._here(name[0], block, made), right)
-            if not made and changed == right:
-                return
-            made.append(f"  {own} = {changed}" if found else changed)
+        match mask_line(right):
+            case Part() as part if self._comparisons(part.mask) <= MOST_COMPARISONS:
+                self._rename(own, self._write(part.mask, part.lanes, made, frozen=False), made)
+            case Frozen() as mask if self._comparisons(mask.mask) <= MOST_COMPARISONS:
+                self._rename(own, self._write(mask.mask, None, made, frozen=True), made)
+            case _:
+                changed = NAME.sub(lambda name: self._here(name[0], block, made), right)
+                if not made and changed == right:
+                    return
+                made.append(f"  {own} = {changed}" if found else changed)
         self.lines[number] = "\n".join(made)
         self.made += 1
 
@@ -148,7 +103,7 @@ class _Masks:
 
     def _comparisons(self, mask: str) -> int:
         """Of how many comparisons a mask is joined; more than `MOST_COMPARISONS` where it is better left alone."""
-        if mask in (_TRUE, _FALSE):
+        if mask in (TRUE, FALSE):
             return 0
         known = self._known.get(mask)
         if known is None:
@@ -157,21 +112,21 @@ class _Masks:
         return known
 
     def _count(self, line: str) -> int:
-        if found := _COMPARISON.fullmatch(line):
-            packed_to = max(8, 128 // int(found["lanes"]))
-            return 1 if WIDTHS[found["type"]] > packed_to else _NO_MASK
-        if found := _PART.fullmatch(line):
-            return self._comparisons(found["mask"]) if _lanes_of(found) else _NO_MASK
-        if found := _LOGIC.fullmatch(line) or _SELECT.fullmatch(line):
-            masks = [found[name] for name in ("left", "right", "other") if name in found.re.groupindex]
-            return sum(self._comparisons(mask) for mask in masks)
-        return _NO_MASK
+        match mask_line(line):
+            case Comparison() as compared:
+                packed_to = max(8, 128 // compared.lanes)
+                return 1 if compared.bits > packed_to else _NO_MASK
+            case Part() as part:
+                return self._comparisons(part.mask)
+            case Join() as join:
+                return self._comparisons(join.first) + self._comparisons(join.second)
+            case _:
+                return _NO_MASK
 
-    def _write(self, mask: str, lanes: _Lanes | None, made: list[str], *, frozen: bool) -> str:
+    def _write(self, mask: str, lanes: Lanes | None, made: list[str], *, frozen: bool) -> str:
         """Write the lines that make lanes of a mask, or all of them, of frozen numbers where it is frozen; its name."""
-        if mask in (_TRUE, _FALSE):
+        if mask in (TRUE, FALSE):
             return mask
-        line = self._defined[mask]
 
         def new(line: str) -> str:
             name = f"{self._prefix}.{self.made}.{len(made)}"
@@ -179,36 +134,16 @@ class _Masks:
             self._defined[name] = line
             return name
 
-        if found := _PART.fullmatch(line):
-            part = _lanes_of(found)
-            assert part is not None
-            inner = part if lanes is None else _Lanes(part.first + lanes.first, lanes.count)
-            return self._write(found["mask"], inner, made, frozen=frozen)
-        if found := _COMPARISON.fullmatch(line):
-            whole, type, op = int(found["lanes"]), found["type"], found["op"]
-            count = lanes.count if lanes else whole
-            values = [found["left"], found["right"]]
-            if lanes is not None and count < whole:
-                values = [
-                    new(lanes.of(whole, type, v)) if v.startswith("%") else lanes.among(v) for v in values
-                ]
-            if frozen:
-                values = [new(f"freeze <{count} x {type}> {v}") if v.startswith("%") else v for v in values]
-                op = " ".join(word for word in op.split() if word not in POISONS)
-            return new(f"{op} <{count} x {type}> {', '.join(values)}")
-        found = _LOGIC.fullmatch(line) or _SELECT.fullmatch(line)
-        assert found is not None
-        type = f"<{lanes.count if lanes else found['lanes']} x i1>"
-        left, right = (self._write(found[m], lanes, made, frozen=frozen) for m in ("left", "right"))
-        if found.re is _SELECT:
-            other = self._write(found["other"], lanes, made, frozen=frozen)
-            return new(f"select {type} {left}, {type} {right}, {type} {other}")
-        return new(f"{found['op'].removesuffix(' disjoint')} {type} {left}, {right}")
-
-
-def _lanes_of(part: re.Match[str]) -> _Lanes | None:
-    """The lanes that are taken of a mask, if they lie side by side in it."""
-    places = [int(place) for place in re.findall(r"i32 (\d+)", part["places"])]
-    if len(places) != int(part["count"]) or places != list(range(places[0], places[0] + len(places))):
-        return None
-    return _Lanes(places[0], len(places)) if places[-1] < int(part["lanes"]) else None
+        line = mask_line(self._defined[mask])
+        assert isinstance(line, Part | Comparison | Join), "counted"
+        if isinstance(line, Part):
+            return self._write(line.mask, line.lanes.within(lanes), made, frozen=frozen)
+        taken = lanes or Lanes(0, line.lanes)
+        if isinstance(line, Join):
+            masks = (self._write(mask, lanes, made, frozen=frozen) for mask in (line.first, line.second))
+            return new(line.of(taken.count, *masks))
+        values = [taken.of(line.lanes, line.type, value, new) for value in line.operands]
+        if frozen:
+            type = f"<{taken.count} x {line.type}>"
+            values = [new(f"freeze {type} {v}") if v.startswith("%") else v for v in values]
+        return new(line.of(taken.count, *values, frozen=frozen))

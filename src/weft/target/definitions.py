@@ -12,8 +12,13 @@ LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 """Bits of the types of elements."""
 
-POISONS = frozenset(("fast", "nnan", "ninf", "samesign"))
-"""Flags of comparisons by which what they give may be poison."""
+
+def unused_prefix(stem: str, text: str) -> str:
+    """A beginning of names that a text has none with: it may have been changed so before LLVM looked at it again."""
+    prefix = f"%weft.{stem}"
+    while prefix in text:
+        prefix += ".again"
+    return prefix
 
 
 def parts_by_definition(text: str) -> list[str]:

@@ -17,14 +17,11 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.definitions import WIDTHS
+from weft.target.definitions import LINE, unused_prefix
+from weft.target.mask_lines import Comparison, Lanes, mask_line
 
 _BITS = re.compile(
     r"  (?P<name>%\S+) = bitcast <(?P<lanes>8|16) x i1> (?P<mask>%[^\s,]+) to i(?P=lanes)(?P<rest>(?:, !.*)?)"
-)
-_COMPARISON = re.compile(
-    r"  (?P<name>%\S+) = (?P<op>[fi]cmp(?: [a-z]+)+) <(?P<lanes>8|16) x (?P<type>i32|i64|float|double)> "
-    r"(?P<left>%[^\s,]+|zeroinitializer|splat \([^()]*\)), (?P<right>%[^\s,]+|zeroinitializer|splat \([^()]*\))"
 )
 
 
@@ -34,25 +31,24 @@ def with_halved_masks(text: str, isa: Isa) -> str | None:
     if not is_better or not any(f"bitcast <{lanes} x i1>" in text for lanes in (8, 16)):
         return None
     lines = text.split("\n")
-    compared: dict[str, re.Match[str]] = {}
-    prefix = "%weft.half"
-    while prefix in text:
-        prefix += ".again"
+    compared: dict[str, Comparison] = {}
+    prefix = unused_prefix("half", text)
     made = 0
     for number, line in enumerate(lines):
         if line.startswith("define "):
             compared = {}
-        elif "cmp " in line and (found := _COMPARISON.match(line)) is not None:
-            if int(found["lanes"]) * WIDTHS[found["type"]] == 2 * isa.vector_bits:
-                compared[found["name"]] = found
+        elif "cmp " in line and (found := LINE.match(line)) is not None:
+            mask = mask_line(found[2])
+            if isinstance(mask, Comparison) and mask.lanes * mask.bits == 2 * isa.vector_bits:
+                compared[found[1]] = mask
         elif compared and (bits := _BITS.fullmatch(line)) is not None and bits["mask"] in compared:
             lines[number] = _halved(bits, compared[bits["mask"]], f"{prefix}.{made}")
             made += 1
     return "\n".join(lines) if made else None
 
 
-def _halved(bits: re.Match[str], compared: re.Match[str], prefix: str) -> str:
-    whole, element = int(bits["lanes"]), compared["type"]
+def _halved(bits: re.Match[str], compared: Comparison, prefix: str) -> str:
+    whole = compared.lanes
     half = whole // 2
     lines: list[str] = []
 
@@ -63,16 +59,8 @@ def _halved(bits: re.Match[str], compared: re.Match[str], prefix: str) -> str:
 
     parts: list[str] = []
     for first in (0, half):
-        places = ", ".join(f"i32 {k}" for k in range(first, first + half))
-        operands = [
-            new(
-                f"shufflevector <{whole} x {element}> {v}, <{whole} x {element}> poison, <{half} x i32> <{places}>"
-            )
-            if v.startswith("%")
-            else v
-            for v in (compared["left"], compared["right"])
-        ]
-        mask = new(f"{compared['op']} <{half} x {element}> {', '.join(operands)}")
+        lanes = Lanes(first, half)
+        mask = new(compared.of(half, *(lanes.of(whole, compared.type, v, new) for v in compared.operands)))
         parts.append(new(f"zext i{half} {new(f'bitcast <{half} x i1> {mask} to i{half}')} to i{whole}"))
     low, high = parts
     shifted = new(f"shl i{whole} {high}, {half}")

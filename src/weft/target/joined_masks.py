@@ -23,35 +23,17 @@ what functions give, in all lanes.
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, WIDTHS, parts_by_definition
+from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
+from weft.target.mask_lines import Comparison, Frozen, Join, mask_line
 
-_VALUE = r"%[^\s,]+"
-_COMPARISON = re.compile(r"[fi]cmp(?: [a-z]+)+ <(?P<lanes>\d+) x (?P<type>i16|i32|i64|float|double)> ")
-_LOGIC = re.compile(
-    rf"(?P<op>and|or|or disjoint) <\d+ x i1> (?P<one>{_VALUE}), (?P<other>{_VALUE})(?P<rest>(?:, !.*)?)"
-)
-_NOT = re.compile(rf"xor <\d+ x i1> (?P<one>{_VALUE}), splat \(i1 true\)(?P<rest>(?:, !.*)?)")
-_FREEZE = re.compile(rf"freeze <\d+ x i1> (?P<one>{_VALUE})(?P<rest>(?:, !.*)?)")
-_AND_THEN = re.compile(
-    rf"select <(\d+) x i1> (?P<one>{_VALUE}), <\1 x i1> (?P<other>{_VALUE}), <\1 x i1> zeroinitializer"
-    r"(?P<rest>(?:, !.*)?)"
-)
-_OR_ELSE = re.compile(
-    rf"select <(\d+) x i1> (?P<one>{_VALUE}), <\1 x i1> splat \(i1 true\), <\1 x i1> (?P<other>{_VALUE})"
-    r"(?P<rest>(?:, !.*)?)"
-)
 MOST_REGISTERS = 4
 """Of numbers that go to other blocks: those of more take the registers of others."""
 
 WIDE = 32
 """Numbers of fewer bits are not joined with others: what they decide on may have as few."""
-
-_OF_TWO, _OF_ONE = (_LOGIC, _AND_THEN, _OR_ELSE), (_NOT, _FREEZE)
 
 
 class _Mask(Struct):
@@ -65,11 +47,14 @@ class _Mask(Struct):
         Of each lane of what is compared.
     numbers
         The name of its numbers; empty where there are none yet.
+    compared
+        What it is, where it is a comparison as such.
     """
 
     lanes: int
     bits: int
     numbers: str = ""
+    compared: Comparison | None = None
 
     @property
     def type(self) -> str:
@@ -93,10 +78,7 @@ class _Joined:
 
     def __init__(self, function: str, vector_bits: int) -> None:
         self._vector_bits = vector_bits
-        self._prefix = "%weft.joined"
-        while self._prefix in function:
-            # Of masks that have been joined so before LLVM has looked at the text again.
-            self._prefix += ".again"
+        self._prefix = unused_prefix("joined", function)
         self._made = 0
         self._masks: dict[str, _Mask] = {}
         self._going: dict[str, _Mask] = {}
@@ -114,21 +96,28 @@ class _Joined:
         name, right = found.groups() if found else ("", line)
         if right.startswith("phi "):
             return [line]
-        if compared := _COMPARISON.match(right):
-            self._masks[name] = _Mask(int(compared["lanes"]), WIDTHS[compared["type"]])
+        read = mask_line(right)
+        if isinstance(read, Comparison):
+            self._masks[name] = _Mask(read.lanes, read.bits, compared=read)
             return [line]
         made: list[str] = []
         right = NAME.sub(lambda name: self._here(name[0], made), right)
-        two = next((found for form in _OF_TWO if (found := form.fullmatch(right))), None)
-        one = next((found for form in _OF_ONE if (found := form.fullmatch(right))), None)
-        mask = self._of_two(two, made) if two else self._of_one(one, made) if one else None
-        found = two or one
-        if mask is None or found is None:
+        if read is not None and made:
+            read = mask_line(right)
+        if isinstance(read, Join) and read.is_inverse and (opposite := self._opposite(read.first)):
+            return [*made, *self._lines(f"  {name} = {opposite}{read.rest}")]
+        mask = None
+        if isinstance(read, Join):
+            mask = self._of_one(read, made) if read.is_inverse else self._of_two(read, made)
+        elif isinstance(read, Frozen):
+            mask = self._of_one(read, made)
+        if mask is None:
             return [*made, f"  {name} = {right}" if name else right]
         self._masks[name] = mask
         if mask.lanes * mask.bits <= MOST_REGISTERS * self._vector_bits:
             self._going[name] = mask
-        return [*made, f"  {name} = icmp slt {mask.type} {mask.numbers}, zeroinitializer{found['rest']}"]
+        assert isinstance(read, Join | Frozen), "it has made a mask"
+        return [*made, f"  {name} = icmp slt {mask.type} {mask.numbers}, zeroinitializer{read.rest}"]
 
     def _here(self, name: str, made: list[str]) -> str:
         """What a mask of another block is called in this one, where its numbers are compared again."""
@@ -141,33 +130,41 @@ class _Joined:
             self._names[name], self._masks[own] = own, mask
         return self._names.get(name, name)
 
-    def _of_two(self, found: re.Match[str], made: list[str]) -> _Mask | None:
+    def _opposite(self, name: str) -> str | None:
+        """The comparison that gives the opposite of one of several registers."""
+        mask = self._masks.get(name)
+        if mask is None or mask.compared is None or mask.lanes * mask.bits <= self._vector_bits:
+            return None
+        return mask.compared.inverse()
+
+    def _of_two(self, join: Join, made: list[str]) -> _Mask | None:
         """A mask that two are joined to, whose numbers are written."""
-        one, other = self._masks.get(found["one"]), self._masks.get(found["other"])
+        one = self._masks.get(join.first)
+        other = self._masks.get(join.second)
         if one is None or other is None or (one.bits != other.bits and min(one.bits, other.bits) < WIDE):
             return None
         bits = min(one.bits, other.bits)
         if one.lanes * bits <= self._vector_bits:
             return None
         type = f"<{one.lanes} x i{bits}>"
-        second = self._numbers(found["other"], bits, made)
-        if found.re is _LOGIC:
-            line = f"{found['op']} {type} {self._numbers(found['one'], bits, made)}, {second}"
+        second = self._numbers(join.second, bits, made)
+        if not join.by_choice:
+            line = f"{join.op} {type} {self._numbers(join.first, bits, made)}, {second}"
         else:
             # What is asked second may be poison where it does not count.
-            ways = (second, "zeroinitializer") if found.re is _AND_THEN else (f"splat (i{bits} -1)", second)
-            line = f"select <{one.lanes} x i1> {found['one']}, {type} {ways[0]}, {type} {ways[1]}"
+            ways = (second, "zeroinitializer") if join.op == "and" else (f"splat (i{bits} -1)", second)
+            line = f"select <{one.lanes} x i1> {join.first}, {type} {ways[0]}, {type} {ways[1]}"
         return _Mask(one.lanes, bits, self._new(line, made))
 
-    def _of_one(self, found: re.Match[str], made: list[str]) -> _Mask | None:
+    def _of_one(self, line: Join | Frozen, made: list[str]) -> _Mask | None:
         """A mask that has numbers, turned or frozen; comparisons that have none are as such."""
-        one = self._masks.get(found["one"])
+        one = self._masks.get(line.mask if isinstance(line, Frozen) else line.first)
         if one is None or not one.numbers:
             return None
-        line = f"freeze {one.type} {one.numbers}"
-        if found.re is _NOT:
-            line = f"xor {one.type} {one.numbers}, splat (i{one.bits} -1)"
-        return _Mask(one.lanes, one.bits, self._new(line, made))
+        right = f"freeze {one.type} {one.numbers}"
+        if isinstance(line, Join):
+            right = f"xor {one.type} {one.numbers}, splat (i{one.bits} -1)"
+        return _Mask(one.lanes, one.bits, self._new(right, made))
 
     def _numbers(self, name: str, bits: int, made: list[str]) -> str:
         """The numbers of a known mask."""

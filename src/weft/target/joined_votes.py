@@ -10,21 +10,21 @@ many are does not either::
     many = ctpop(bits)                            any = icmp ne i32 all, 0
                                                   many = ctpop(the bytes of wide, packed as the registers lie)
 
-Or'ed together, four registers are one; and'ed, where it is asked whether all bits are set. A mask that is joined of
-several is joined as numbers of the same width.
+Or'ed together, four registers are one; and'ed, where it is asked whether all bits are set.
 
-Precondition: LLVM's text behind its pipeline, as InstCombine would turn it back. Postcondition: such votes are asked so
-on x86 without registers for masks; votes on masks of other things than comparisons of one width, or of one register,
-are as they were. Preserves what functions give, in all lanes; a frozen comparison becomes one of what is frozen.
+Precondition: LLVM's text behind its pipeline, as InstCombine would turn it back, and masks that are joined of several
+are comparisons (`weft.target.joined_masks`). Postcondition: such votes are asked so on x86 without registers for masks;
+votes on masks of other things than comparisons, or of one register, are as they were. Preserves what functions give, in
+all lanes; a frozen comparison becomes one of what is frozen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, POISONS, WIDTHS, parts_by_definition
+from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
+from weft.target.mask_lines import Comparison, Frozen, mask_line
 
 _VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
 _BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
@@ -34,21 +34,6 @@ _ANY = re.compile(
 _COUNT = re.compile(
     r".*call .*i(?P<lanes>\d+) @llvm\.ctpop\.i(?P=lanes)\(i(?P=lanes) (?P<bits>%[^\s,)]+)\)(?P<rest>.*)"
 )
-_COMPARISON = re.compile(
-    r"(?P<op>[fi]cmp)(?P<flags>(?: [a-z]+)*) (?P<predicate>[a-z]+) "
-    r"<(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> (?P<left>.*?)(?P<rest>(?:, !.*)?)$"
-)
-_LOGIC = re.compile(
-    r"(?P<op>and|or|xor) <\d+ x i1> (?P<left>%[^\s,]+), (?P<right>%[^\s,]+|splat \(i1 true\))"
-)
-_SELECT = re.compile(
-    r"select <(\d+) x i1> (?P<mask>%[^\s,]+), <\1 x i1> (?P<one>%[^\s,]+|splat \(i1 true\)), "
-    r"<\1 x i1> (?P<other>%[^\s,]+|zeroinitializer)"
-)
-_FREEZE = re.compile(r"freeze <\d+ x i1> (?P<mask>%[^\s,]+)")
-_OPERANDS = re.compile(
-    r"(%[^\s,]+|zeroinitializer|splat \([^()]*\)), (%[^\s,]+|zeroinitializer|splat \([^()]*\))"
-)
 _COUNTING = frozenset(
     (
         "declare <16 x i16> @llvm.x86.avx2.packssdw(<8 x i32>, <8 x i32>)",
@@ -57,9 +42,6 @@ _COUNTING = frozenset(
         "declare i32 @llvm.ctpop.i32(i32)",
     )
 )
-_TRUE, _FALSE = "splat (i1 true)", "zeroinitializer"
-MOST_DEEP = 8
-"""Masks of masks of masks; deeper ones are left alone."""
 
 
 def joins_votes(isa: Isa) -> bool:
@@ -92,10 +74,7 @@ class _Votes:
         self._before = tuple(text.split("\n"))
         self.lines = list(self._before)
         self.declarations: set[str] = set()
-        self._prefix = "%weft.vote"
-        while self._prefix in text:
-            # Of votes that have been asked so before LLVM has looked at the text again.
-            self._prefix += ".again"
+        self._prefix = unused_prefix("vote", text)
         self.made = 0
         self._defined: dict[str, tuple[int, str]] = {}
         self._blocks: list[int] = []
@@ -124,8 +103,11 @@ class _Votes:
 
     def _replace(self, bits: str, found: re.Match[str], votes: list[tuple[str, re.Match[str]]]) -> None:
         mask, lanes = found["mask"].rstrip(","), int(found["lanes"])
-        width = self._width(mask, MOST_DEEP)
-        if not width or lanes * width <= self._isa.vector_bits or self._is_packed(mask, bits):
+        compared = self._comparison(mask)
+        if compared is None:
+            return
+        width = compared.bits
+        if lanes * width <= self._isa.vector_bits or self._is_packed(mask, bits):
             return
         counts = any("ctpop" in vote[0] for _, vote in votes)
         if counts and (self._isa.vector_bits != 256 or width < 32):
@@ -133,7 +115,9 @@ class _Votes:
         made: list[str] = []
         prefix = f"{self._prefix}.{self.made}"
         type = f"<{lanes} x i{width}>"
-        wide = self._wide(mask, lanes, width, made, prefix)
+        self._freeze_operands(mask, compared)
+        wide = f"{prefix}.{len(made)}"
+        made.append(f"  {wide} = sext <{lanes} x i1> {mask} to {type}")
         for name, vote in votes:
             number, _ = self._defined[name]
             if "ctpop" in vote[0]:
@@ -159,91 +143,27 @@ class _Votes:
         others = [n for n in self._naming(mask) if n != self._defined[bits][0]]
         return any(self._blocks[n] != at or " = phi <" in self.lines[n] for n in others)
 
-    def _width(self, mask: str, left: int) -> int:
-        """How many bits each of the comparisons has that a mask is made of; 0 if not the same, or of something else."""
-        if mask not in self._defined or not left:
-            return 0
-        line = self._defined[mask][1]
-        if found := _COMPARISON.match(line):
-            return WIDTHS[found["type"]]
-        if found := _FREEZE.match(line):
-            inner = self._defined.get(found["mask"])
-            compared = _COMPARISON.match(inner[1]) if inner else None
-            return WIDTHS[compared["type"]] if compared and _operands(compared) else 0
-        if found := _LOGIC.match(line):
-            one, other = self._width(found["left"], left - 1), found["right"]
-            if other == _TRUE:
-                return one if found["op"] == "xor" and self._is_comparison(found["left"]) else 0
-            return one if found["op"] != "xor" and one == self._width(other, left - 1) else 0
-        if (found := _SELECT.match(line)) and (found["one"] == _TRUE) != (found["other"] == _FALSE):
-            one = self._width(found["mask"], left - 1)
-            other = found["other"] if found["one"] == _TRUE else found["one"]
-            return one if one == self._width(other, left - 1) else 0
-        return 0
+    def _comparison(self, mask: str) -> Comparison | None:
+        """What a mask compares, or the one that it freezes."""
+        line = mask_line(self._defined[mask][1]) if mask in self._defined else None
+        if isinstance(line, Frozen):
+            line = mask_line(self._defined[line.mask][1]) if line.mask in self._defined else None
+        return line if isinstance(line, Comparison) else None
 
-    def _is_comparison(self, mask: str) -> bool:
-        return _COMPARISON.match(self._defined[mask][1]) is not None
-
-    def _wide(self, mask: str, lanes: int, width: int, made: list[str], prefix: str) -> str:
-        """Write the lines of a mask as numbers that are all ones where it is set; return its name."""
-
-        def new(line: str) -> str:
-            name = f"{prefix}.{len(made)}"
-            made.append(f"  {name} = {line}")
-            return name
-
-        type = f"<{lanes} x i{width}>"
-        line = self._defined[mask][1]
-        if found := _LOGIC.match(line):
-            if found["op"] == "and":
-                return self._where(
-                    found["left"], self._wide(found["right"], lanes, width, made, prefix), type, new
-                )
-            if found["op"] == "or":
-                one, other = (self._wide(found[m], lanes, width, made, prefix) for m in ("left", "right"))
-                return new(f"or {type} {one}, {other}")
-        elif found := _SELECT.match(line):
-            if found["other"] == _FALSE:
-                inner = self._wide(found["one"], lanes, width, made, prefix)
-                return self._where(found["mask"], inner, type, new)
-            inner = self._wide(found["other"], lanes, width, made, prefix)
-            return new(f"select <{lanes} x i1> {found['mask']}, {type} splat (i{width} -1), {type} {inner}")
-        elif found := _FREEZE.match(line):
-            self._freeze_operands(mask, found["mask"])
-        return new(f"sext <{lanes} x i1> {mask} to {type}")
-
-    def _where(self, mask: str, wide: str, type: str, new: Callable[[str], str]) -> str:
-        """Numbers in the lanes of a mask, 0 in others; what a mask is joined of is asked one after the other."""
-        line = self._defined[mask][1]
-        for found in (_LOGIC.match(line), _SELECT.match(line)):
-            if found is None:
-                continue
-            if found.re is _LOGIC and found["op"] == "and":
-                return self._where(found["left"], self._where(found["right"], wide, type, new), type, new)
-            if found.re is _SELECT and found["other"] == _FALSE:
-                return self._where(found["mask"], self._where(found["one"], wide, type, new), type, new)
-        lanes = type[1 : type.index(" ")]
-        return new(f"select <{lanes} x i1> {mask}, {type} {wide}, {type} zeroinitializer")
-
-    def _freeze_operands(self, mask: str, comparison: str) -> None:
+    def _freeze_operands(self, mask: str, compared: Comparison) -> None:
         """Let a frozen comparison be one of frozen numbers, for all its uses: a vector of i1 is packed to be frozen."""
         number, line = self._defined[mask]
-        found = _COMPARISON.match(self._defined[comparison][1])
-        compared = _operands(found) if found is not None else None
-        if found is None or compared is None or not _FREEZE.match(line):
+        if not line.startswith("freeze "):
             return
-        type = f"<{found['lanes']} x {found['type']}>"
         lines, operands = [], []
-        for side, value in zip(("left", "right"), compared, strict=True):
+        for side, value in zip(("left", "right"), compared.operands, strict=True):
             if value.startswith("%"):
                 frozen = f"{self._prefix}.{number}.{side}"
-                lines.append(f"  {frozen} = freeze {type} {value}")
+                lines.append(f"  {frozen} = freeze <{compared.lanes} x {compared.type}> {value}")
                 value = frozen
             operands.append(value)
-        flags = "".join(f" {flag}" for flag in found["flags"].split() if flag not in POISONS)
-        lines.append(f"  {mask} = {found['op']}{flags} {found['predicate']} {type} {', '.join(operands)}")
+        lines.append(f"  {mask} = {compared.of(compared.lanes, *operands, frozen=True)}")
         self.lines[number] = self.lines[number].replace(f"  {mask} = {line}", "\n".join(lines))
-        self._defined[mask] = number, lines[-1].split(" = ", 1)[1]
 
     def _count(self, wide: str, lanes: int, width: int, made: list[str], prefix: str) -> str:
         """Write the lines that count lanes, as registers are packed to bytes, four of 32 bits to one; its name."""
@@ -287,12 +207,6 @@ class _Votes:
         if lanes == 32:
             return total
         return new(f"trunc i32 {total} to i{lanes}" if lanes < 32 else f"zext i32 {total} to i64")
-
-
-def _operands(comparison: re.Match[str]) -> tuple[str, str] | None:
-    """What is compared, if each is a name or the same in all lanes."""
-    found = _OPERANDS.fullmatch(comparison["left"])
-    return (found[1], found[2]) if found else None
 
 
 def _is_declared(line: str, text: str) -> bool:
