@@ -22,10 +22,10 @@ def reachable_text(text: str, roots: Iterable[str]) -> str:
     roots
         Names of functions to keep. One that the module does not have is passed over.
     """
-    functions = functions_of(text)
+    functions = _functions_of(text)
     first, *others = _FUNCTION.split(text)
     # Names that only look like symbols, such as those within strings, keep a function too many at worst.
-    waiting = [*map(written_name, roots), *_symbols(first), *(n for part in others for n in _symbols(part))]
+    waiting = [*map(_written_name, roots), *_symbols(first), *(n for part in others for n in _symbols(part))]
     kept: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -35,12 +35,12 @@ def reachable_text(text: str, roots: Iterable[str]) -> str:
     return "".join([first, *(body for name, body in functions.items() if name in kept), *others])
 
 
-def functions_of(text: str) -> dict[str, str]:
-    """The text of each function of a module that `write_module` has written, by its `written_name`."""
+def _functions_of(text: str) -> dict[str, str]:
+    """The text of each function of a module that `write_module` has written, by its `_written_name`."""
     return {_named(found): found for found in _FUNCTION.findall(text)}
 
 
-def written_name(name: str) -> str:
+def _written_name(name: str) -> str:
     """A function's name as it is written, without quotes."""
     return quote_name(name).strip('"')
 
