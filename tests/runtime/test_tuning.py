@@ -145,8 +145,8 @@ def test_kernel_that_is_pickled_measures():
 
 
 def test_widths_are_one_and_those_that_fill_registers():
-    assert tuning.widths_to_try(SSE2) == [None, 1, 2, 4, 8, 16]
-    assert tuning.widths_to_try(AVX2) == [None, 1, 4, 8, 16, 32]
+    assert tuning.widths_to_try(SSE2) == [None, 1, 2, 4, 8, 16, 32]
+    assert tuning.widths_to_try(AVX2) == [None, 1, 4, 8, 16, 32, 64]
     assert tuning.widths_to_try(AVX512) == [None, 1, 8, 16, 32, 64]
 
 

@@ -71,9 +71,9 @@ def require_tune(tune: str | None, applies: bool, hint: str) -> bool:
 
 
 def widths_to_try(isa: Isa) -> list[int | None]:
-    """What weft chooses by itself, one lane, and half a register of 32-bit values to four of them."""
+    """What weft chooses by itself, one lane, and half a register of 32-bit values to eight of them."""
     register = isa.lanes(32)
-    wide = (max(2, register // 2), register, 2 * register, 4 * register)
+    wide = (max(2, register // 2), *(registers * register for registers in (1, 2, 4, 8)))
     return [None, 1, *dict.fromkeys(w for w in wide if w <= MAX_WIDTH)]
 
 
