@@ -13,9 +13,8 @@ from weft.codegen.run_unit import RunUnit
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.machine.host import is_runnable
-from weft.options import CompileOptions, Timings, checking
+from weft.options import CompileOptions, Overlap, Timings, checking
 from weft.runtime.cache import default_cache
-from weft.runtime.dispatch_records import Overlap
 from weft.runtime.launch import Launcher
 from weft.runtime.launch_terms import LaunchTerms
 from weft.runtime.packing import ArgumentPacker

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from weft.brush import BrushOption
 from weft.fast_math import FastMath, fast_math
-from weft.options import require_lane_options
+from weft.options import Overlap, require_lane_options
 from weft.switches import ALL_ON, Switches
 
 
@@ -41,6 +41,8 @@ class JitOptions(Struct, frozen=True):
         Parameters by number, and the values that they have; the caller sees to that.
     small_arrays
         Whether arrays have less than 2^30 elements in all and along each dimension; the caller sees to that, too.
+    overlap
+        Whether array arguments may overlap, if the function writes to one of them; the caller sees to that, too.
     """
 
     fastmath: FastMath = False
@@ -55,6 +57,7 @@ class JitOptions(Struct, frozen=True):
     tune: bool = False
     known: tuple[tuple[int, int], ...] = ()
     small_arrays: bool = False
+    overlap: Overlap = Overlap.ANY
 
 
 def jit_options(

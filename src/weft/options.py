@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import Any
 
 from msgspec import Struct
@@ -101,6 +102,14 @@ class CompileOptions(Struct, frozen=True):
     brush: Brush | None = None
     known: tuple[tuple[int, int], ...] = ()
     brush_chosen: bool = False
+
+
+class Overlap(IntEnum):
+    """For which calls code is, by whether arrays overlap of which one is written to."""
+
+    ANY = 0
+    NONE = 1
+    SOME = 2
 
 
 class Timings(Struct):

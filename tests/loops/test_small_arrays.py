@@ -19,7 +19,7 @@ def _spread(length: int) -> np.ndarray:
 
 @pytest.mark.parametrize("first", [5, LONG - 1, LONG, 3 * LONG])
 @pytest.mark.parametrize("second", [7, LONG - 1, LONG, 5 * LONG])
-def test_extents_of_any_size_are_what_they_are(first: int, second: int) -> None:
+def test_extents_of_others_are_what_they_are(first: int, second: int) -> None:
     @weft.jit
     def twice(a):
         return 2 * a.shape[0] + 1
@@ -122,7 +122,7 @@ def test_large_arrays_have_code_of_their_own_once() -> None:
 
     for length in (LONG, LONG + 1, 3, LONG + 2):
         assert size(_spread(length)) == length
-    assert len(size.overloads) == 1 and len(size._of_any_size) == 1
+    assert len(size.overloads) == 1 and len(size._of_others) == 1
 
 
 def test_results_have_extents_too(monkeypatch: pytest.MonkeyPatch) -> None:

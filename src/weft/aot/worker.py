@@ -42,7 +42,7 @@ from weft.loops.elementwise_loops import along_line
 from weft.loops.jit import JitFunction
 from weft.loops.llvm_ir import read_source, vectorize_ir
 from weft.opencl.program import Program
-from weft.options import Timings
+from weft.options import Overlap, Timings
 from weft.passes.lower_kernel import LoweredKernel
 from weft.passes.lower_kernel import lower_kernel as lower_module
 from weft.runtime.printing import PRINT_SYMBOL
@@ -125,7 +125,7 @@ class Worker:
     def _add_function(
         self, name: str, function: JitFunction, types: tuple[KernelType, ...], declared: KernelType | None
     ) -> None:
-        options = replace(function.options, small_arrays=False)
+        options = replace(function.options, small_arrays=False, overlap=Overlap.ANY)
         lowered, results, _ = lower_function(function.py_func, types, declared, options, Timings())
         prints = self._emit(name, lowered.text, lowered.entry, WHOLE)
         names = function.py_func.__code__.co_varnames

@@ -15,9 +15,9 @@ from weft.check.run import KernelFacts, StageProgram, static_shared_bytes
 from weft.check.sampling import run_sampled
 from weft.diag.errors import MiscompilationError, WeftError
 from weft.interp.sanitizer.sanitizer import find
-from weft.options import CompileOptions, check_step
+from weft.options import CompileOptions, Overlap, check_step
 from weft.passes.lower_kernel import LoweredKernel
-from weft.runtime.dispatch_records import LaunchArguments, Overlap
+from weft.runtime.dispatch_records import LaunchArguments
 from weft.runtime.launch import Launcher
 from weft.runtime.shape import LaunchShape
 

@@ -16,7 +16,8 @@ from weft.frontend.python.compile import FrontendResult, ParamSpec, compile_pyth
 from weft.frontend.python.components import bound_extents, components, has_extents
 from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
-from weft.options import Timings
+from weft.loops.apart_arrays import arrays_of, promise_apart, written_arrays
+from weft.options import Overlap, Timings
 from weft.passes.lower_function import LoweredFunction, StartedFunction, start_function
 from weft.passes.runner import Runner
 from weft.runtime.array_memory import LONG
@@ -25,11 +26,15 @@ from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimize
 
 
 class Results(Struct, frozen=True):
-    """What a call gives: what the function returns, of which type, and the errors it may raise, by number from 1."""
+    """What a call gives: what the function returns, of which type, and the errors it may raise, by number from 1.
+
+    And which arguments are arrays that the function may write to, where it matters whether arrays overlap.
+    """
 
     description: Description
     errors: list[list[Any]]
     type: KernelType
+    written: tuple[int, ...] = ()
 
 
 def lower(
@@ -81,13 +86,17 @@ def start(
         bound_extents(made.kernel, LONG)
         _bound_rows(made, dict(options.known))
         mark_arrays(made, lambda array: LONG * array.dtype.size)
+    apart = arrays_of(made) if options.overlap is not Overlap.ANY else {}
+    if options.overlap is Overlap.NONE:
+        promise_apart(made.kernel, apart)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     started = start_function(
         made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, runner, arrays
     )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
-    return started, Results(result, errors, made.result), tuple(made.remarks)
+    written = written_arrays(started.unit.module, started.unit.function, apart)
+    return started, Results(result, errors, made.result, written), tuple(made.remarks)
 
 
 def _array_parameters(param: ParamSpec) -> ArrayParameters | None:

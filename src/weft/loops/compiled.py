@@ -6,7 +6,7 @@ import ctypes
 import math
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,22 @@ from msgspec.structs import replace
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
 from weft.frontend.python.fingerprint import files_of
-from weft.frontend.python.types import Array, KernelType, Scalar, Tuple, callees_of
+from weft.frontend.python.types import Array, KernelType, Scalar, callees_of
 from weft.jit_options import JitOptions
+from weft.loops.argument_slots import flat_types, restricted_sizes, slots_of_extents
 from weft.machine.host import demand_runnable, is_runnable
-from weft.options import Timings, checking
+from weft.options import Overlap, Timings, checking
 from weft.runtime.array_memory import LONG
 from weft.runtime.cache import default_cache
 from weft.runtime.code_key import code_key
-from weft.runtime.dispatch_records import Record, argument_slots, function_record
+from weft.runtime.dispatch_records import Record, function_record
 from weft.runtime.heap import Block, free_blocks, heap_symbols
 from weft.runtime.interrupts import interruptible
 from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
-from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, product_of, restored, restrictions
+from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, restored, restrictions
 from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
@@ -58,8 +59,9 @@ def _has_all_tests(options: JitOptions) -> bool:
 class CompiledFunction:
     """Machine code for one tuple of argument types.
 
-    Where lengths of short rows matter the code is made when it is wanted (`make_ready`): calls that have such rows run
-    code that knows their lengths. Other code is made at once.
+    Where lengths of short rows matter, or whether arrays overlap, the code is made when it is wanted (`make_ready`):
+    calls that have such rows run code that knows their lengths, and those whose arrays overlap code that reckons with
+    that. Other code is made at once.
 
     Attributes
     ----------
@@ -74,6 +76,8 @@ class CompiledFunction:
         know more serves others.
     row_numbers
         The parameters that short rows may have their lengths from, and up to which ones.
+    written
+        The arguments, by number, that are arrays and may be written to, where it matters whether arrays overlap.
     timings
         Seconds in front end, weft's passes and LLVM; all zero when the code came from the cache.
     """
@@ -82,7 +86,7 @@ class CompiledFunction:
         "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered",
         "_memory", "_packer", "_parallel", "_read", "_ready", "_remarks", "_results", "_slots", "_started",
         "_stored", "_twins", "_whole", "declared", "few_record", "function", "options", "record",
-        "row_numbers", "timings", "types",
+        "row_numbers", "timings", "types", "written",
     )  # fmt: skip
 
     def __init__(
@@ -126,8 +130,19 @@ class CompiledFunction:
         first = self._stored.first_facts
         self.row_numbers = restored(first["row_numbers"])
         self._extents: list[int] = first["extents"]
-        if not self.row_numbers:
+        self.written: tuple[int, ...] = tuple(first["written"])
+        if not self.waits:
             self.make_ready()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it depends on the arguments of a call if it is wanted."""
+        return bool(self.row_numbers) or self.is_for_apart
+
+    @property
+    def is_for_apart(self) -> bool:
+        """Whether it is for calls only in which no array overlaps one that is written to."""
+        return bool(self.written) and self.options.overlap is Overlap.NONE
 
     @property
     def is_ready(self) -> bool:
@@ -161,10 +176,10 @@ class CompiledFunction:
         elif self._code is not None and not (metadata["prints"] or options.debug):
             self._called_by = metadata["entry"], result
             self.record = self.record_for(types)
-            if self.row_numbers and not self.options.known:
+            if self.row_numbers and not self.options.known and self.options.overlap is not Overlap.SOME:
                 # Code that knows some of the numbers is for no others, be there few elements or many.
                 few = [(n, 0, FEW) for n in self._extents]
-                self.few_record = self._record_for(types, few + _restricted_sizes(types, FEW))
+                self.few_record = self._record_for(types, few + restricted_sizes(types, FEW))
         return True
 
     def record_for(self, types: Sequence[KernelType]) -> Record | None:
@@ -172,16 +187,21 @@ class CompiledFunction:
 
         None where it cannot, as where calls are checked, or code prints.
         """
-        only = restrictions(self.options.known, self.row_numbers)
+        # What is for arrays that overlap has no versions for short rows.
+        versions = self.options.overlap is not Overlap.SOME
+        only = restrictions(self.options.known, self.row_numbers) if versions else []
         if self.options.small_arrays:
             only += [(n, 0, LONG - 1) for n in self._extents]
-            only += _restricted_sizes(types, LONG)
+            only += restricted_sizes(types, LONG)
         return self._record_for(types, only)
 
     def _record_for(self, types: Sequence[KernelType], only: Sequence[Restriction]) -> Record | None:
         if self._called_by is None or self._code is None:
             return None
-        record = function_record(types, self._code, *self._called_by, self._parallel, self._heap, only)
+        overlap = self.options.overlap if self.written else Overlap.ANY
+        record = function_record(
+            types, self._code, *self._called_by, self._parallel, self._heap, only, overlap, self.written
+        )
         if record is not None:
             record.finish = self.finish
         return record
@@ -193,7 +213,7 @@ class CompiledFunction:
         """
         if self._called_by is None or self._code is None or self._slots:
             return None
-        if self.row_numbers or self.options.small_arrays:
+        if self.row_numbers or self.options.small_arrays or self.written:
             # It is for some arguments of these types only.
             return None
         return self._code.address(self._called_by[0])
@@ -210,7 +230,9 @@ class CompiledFunction:
     def _first_facts(self) -> Facts:
         """What tells whether calls want other code than this."""
         numbers = list(self._begun().row_numbers)
-        return {"row_numbers": numbers, "extents": _slots_of_extents(self.types) if numbers else []}
+        assert self._results is not None
+        extents = slots_of_extents(self.types) if numbers else []
+        return {"row_numbers": numbers, "extents": extents, "written": list(self._results.written)}
 
     def _described(self) -> Facts:
         """What calls need to know of the function, and users may ask."""
@@ -223,7 +245,8 @@ class CompiledFunction:
             "heap": lowered.heap,
             "prints": PRINT_SYMBOL in lowered.text,
             "row_numbers": list(lowered.row_numbers),
-            "extents": _slots_of_extents(self.types),
+            "extents": slots_of_extents(self.types),
+            "written": list(self._results.written),
             "result": self._results.description,
             "errors": [
                 [kind, message, store_file(file, files), *place]
@@ -322,7 +345,7 @@ class CompiledFunction:
         from weft.frontend.python.components import parameter_components
 
         words, at, total = memoryview(slots).cast("q"), 0, 0
-        for type in _flat(self.types):
+        for type in flat_types(self.types):
             extents: list[int] = []
             for component in parameter_components(type):
                 if component.role == "extent":
@@ -363,34 +386,6 @@ class CompiledFunction:
         from weft.loops.build import assembly
 
         return assembly(self.lowered())
-
-
-def _slots_of_extents(types: Sequence[KernelType]) -> list[int]:
-    """The slots that extents of arrays are in."""
-    from weft.frontend.python.components import parameter_components
-
-    components = [c for type in _flat(types) for c in parameter_components(type)]
-    return [at for at, component in enumerate(components) if component.role == "extent"]
-
-
-def _restricted_sizes(types: Sequence[KernelType], most: int) -> list[Restriction]:
-    """That arrays have less than `LONG` elements, where extents of up to `most` do not say so."""
-    found: list[Restriction] = []
-    at = 0
-    for type in _flat(types):
-        if isinstance(type, Array) and type.ndim > 1 and most**type.ndim >= LONG:
-            found.append((product_of(at + 1, type.ndim), 0, LONG - 1))
-        at += argument_slots(type)
-    return found
-
-
-def _flat(types: Sequence[KernelType]) -> Iterator[KernelType]:
-    """The types of arguments, tuples taken apart."""
-    for type in types:
-        if isinstance(type, Tuple):
-            yield from _flat(type.items)
-        else:
-            yield type
 
 
 def _entry_of(code: LoadedCode, metadata: Mapping[str, Any]) -> Callable[[bytes, Any], None]:

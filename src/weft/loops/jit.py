@@ -29,8 +29,8 @@ from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.compiled import CompiledFunction
 from weft.loops.results import device_class, host_array
-from weft.options import latest_timings
-from weft.runtime.array_memory import has_large_extent
+from weft.options import Overlap, latest_timings
+from weft.runtime.array_memory import has_large_extent, have_common_bytes, meet_others
 from weft.runtime.dispatch import is_loaded
 from weft.runtime.dispatch_records import parameter_words
 from weft.runtime.dispatched import Dispatched, take_over
@@ -151,7 +151,7 @@ def jit(
         box,
         measured,
     )
-    chosen = replace(chosen, small_arrays=True)
+    chosen = replace(chosen, small_arrays=True, overlap=Overlap.NONE)
     if isinstance(func_or_sig, FunctionType):
         return JitFunction(func_or_sig, chosen)
     signatures = (
@@ -198,7 +198,7 @@ class JitFunction(Portable, Dispatched):
         self.overloads: dict[Types, CompiledFunction] = {}
         self._general: dict[Types, CompiledFunction] = {}
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
-        self._of_any_size: dict[Types, CompiledFunction] = {}
+        self._of_others: dict[tuple[Types, bool, Overlap], CompiledFunction] = {}
         code = function.__code__
         self._defaults = function.__defaults__
         self._words = parameter_words(function)
@@ -218,13 +218,13 @@ class JitFunction(Portable, Dispatched):
     def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
         def make() -> CompiledFunction:
             made = CompiledFunction(self.py_func, types, self.options, declared)
-            return made if made.row_numbers else self._called(made)
+            return made if made.waits else self._called(made)
 
         return made_once(self.overloads, types, make)
 
     def _made_ready(self, compiled: CompiledFunction) -> CompiledFunction:
         """The compiled function, for calls that code for some lengths of rows does not serve."""
-        if compiled.row_numbers:
+        if compiled.waits:
             made_once(self._general, compiled.types, lambda: self._called(compiled))
         return compiled
 
@@ -239,14 +239,22 @@ class JitFunction(Portable, Dispatched):
         return made
 
     def _serving(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
-        """The compiled function, or its version for rows as short, or arrays as large, as those of these arguments."""
-        if compiled.options.small_arrays and has_large_extent(args):
-            options = replace(compiled.options, small_arrays=False)
-            return made_once(
-                self._of_any_size,
-                compiled.types,
-                lambda: CompiledFunction(self.py_func, compiled.types, options, compiled.declared),
-            )
+        """The compiled function, or its version for rows as short, or arrays as large, as those of these arguments.
+
+        Or for arrays that overlap as these do.
+        """
+        options = compiled.options
+        if options.small_arrays and has_large_extent(args):
+            options = replace(options, small_arrays=False)
+        if compiled.is_for_apart and meet_others(args, compiled.written):
+            options = replace(options, overlap=Overlap.SOME)
+        if options is not compiled.options:
+
+            def other() -> CompiledFunction:
+                made = CompiledFunction(self.py_func, compiled.types, options, compiled.declared)
+                return self._called(made) if options.small_arrays else made
+
+            return made_once(self._of_others, (compiled.types, options.small_arrays, options.overlap), other)
         known = compiled.known_numbers(args)
         key = compiled.types, known
         if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
@@ -315,8 +323,10 @@ class JitFunction(Portable, Dispatched):
         def compiled(options: JitOptions) -> CompiledFunction:
             return CompiledFunction(self.py_func, types, options, None)
 
-        options = replace(self.options, small_arrays=not has_large_extent(args))
-        return self._called(tuned(self.py_func, types, options, args, compiled))
+        overlap = Overlap.ANY if have_common_bytes(args) else Overlap.NONE
+        options = replace(self.options, small_arrays=not has_large_extent(args), overlap=overlap)
+        made = tuned(self.py_func, types, options, args, compiled)
+        return made if made.waits else self._called(made)
 
     def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, defaults filled in."""
@@ -341,7 +351,7 @@ class JitFunction(Portable, Dispatched):
 
     @property
     def _made(self) -> tuple[CompiledFunction, ...]:
-        return (*self.overloads.values(), *self._versions.values(), *self._of_any_size.values())
+        return (*self.overloads.values(), *self._versions.values(), *self._of_others.values())
 
     def report(self, signature: Any = None) -> Report:
         """What its loops become: memory forms, divergent branches, costs and why, in source lines.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +62,22 @@ def have_common_bytes(args: Iterable[Any]) -> bool:
     """Return whether two of the arrays, also of those in tuples, may share bytes."""
     bounds = sorted(byte_bounds(array) for array in _arrays_in(args) if array.size)
     return any(low < behind for (_, behind), (low, _) in pairwise(bounds))
+
+
+def meet_others(args: Sequence[Any], written: Sequence[int]) -> bool:
+    """Return whether one of the arrays with these numbers may share bytes with another one."""
+    bounds = [
+        (n, byte_bounds(value))
+        for n, value in enumerate(args)
+        if isinstance(value, np.ndarray) and value.size
+    ]
+    return any(
+        low < other_behind and other_low < behind
+        for n, (low, behind) in bounds
+        if n in written
+        for other, (other_low, other_behind) in bounds
+        if other != n
+    )
 
 
 def _arrays_in(args: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:

@@ -14,6 +14,8 @@
 declare i64 @pthread_self()
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 declare float @llvm.fabs.f32(float)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -127,6 +129,9 @@ arguments:
   %kind.at = getelementptr i64, ptr %record, i64 3
   %result.kind = load i64, ptr %kind.at
   %launches = icmp eq i64 %result.kind, ${LAUNCH}
+  %apart.at = getelementptr i64, ptr %record, i64 9
+  %apart = load i64, ptr %apart.at
+  %places.matter = icmp ne i64 %apart, 0
   br label %each
 each:
   %k = phi i64 [ 0, %arguments ], [ %k.next, %taken ]
@@ -379,17 +384,25 @@ place:
   %simple = and i1 %small, %p.contiguous
   br i1 %simple, label %taken, label %slow
 rows:
-  br i1 %contiguous, label %taken, label %strides
-strides:
   %steps.at = getelementptr i8, ptr %a.object, i64 40
   %steps = load ptr, ptr %steps.at
+  br i1 %contiguous, label %follow, label %strides
+strides:
   %steps.to = getelementptr i64, ptr %slots, i64 %behind
   call void @copy(ptr %steps.to, ptr %steps, i64 %ndim)
   %far = add i64 %behind, %ndim
+  br label %follow
+follow:
+  %a.behind = phi i64 [ %behind, %rows ], [ %far, %strides ]
+  br i1 %places.matter, label %reach, label %taken
+reach:
+  %a.size.at = getelementptr i64, ptr %at, i64 5
+  %a.size = load i64, ptr %a.size.at
+  call void @reach(ptr %begin.at, ptr %end.at, i64 %data, i64 %a.size, ptr %shape, ptr %steps, i64 %ndim)
   br label %taken
 taken:
-  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %behind, %rows ], [ %p.behind, %place ],
-                       [ %far, %strides ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
+  %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %a.behind, %follow ], [ %a.behind, %reach ],
+                       [ %p.behind, %place ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
                        [ %slot, %sized ], [ %one.more, %null ], [ %one.more, %ranged ], [ %one.more, %rounded ],
                        [ %one.more, %exact ]
   %k.next = add i64 %k, 1
@@ -403,7 +416,7 @@ restrictions:
 restriction:
   %r = phi i64 [ 0, %restrictions ], [ %r.next, %holds ]
   %held = icmp eq i64 %r, %restricted
-  br i1 %held, label %run, label %hold
+  br i1 %held, label %places, label %hold
 hold:
   %r.words = mul i64 %r, 3
   %r.at = getelementptr i64, ptr %restricted.at, i64 %r.words
@@ -441,6 +454,33 @@ bounds:
   br i1 %r.within, label %holds, label %next
 holds:
   br label %restriction
+places:
+  %function.at = getelementptr i64, ptr %record, i64 2
+  %function = load ptr, ptr %function.at
+  br i1 %places.matter, label %and.own, label %run
+and.own:
+  ; Of a kernel, where memory of the program's begins and ends is another place.
+  %p.begin.at = getelementptr i64, ptr %begins, i64 %values.count
+  %p.end.at = getelementptr i64, ptr %ends, i64 %values.count
+  store i64 0, ptr %p.begin.at
+  store i64 0, ptr %p.end.at
+  br i1 %launches, label %own.memory, label %all.places
+own.memory:
+  %p.begin.from = getelementptr i64, ptr %function, i64 12
+  %p.begin = load i64, ptr %p.begin.from
+  store i64 %p.begin, ptr %p.begin.at
+  %p.end.from = getelementptr i64, ptr %function, i64 13
+  %p.end = load i64, ptr %p.end.from
+  store i64 %p.end, ptr %p.end.at
+  br label %all.places
+all.places:
+  %written.at = getelementptr i64, ptr %record, i64 10
+  %written = load i64, ptr %written.at
+  %place.count = add i64 %values.count, 1
+  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %place.count, i64 %written)
+  %excluded = select i1 %meet, i64 1, i64 2
+  %of.others = icmp eq i64 %apart, %excluded
+  br i1 %of.others, label %next, label %run
 run:
   %parallel.at = getelementptr i64, ptr %record, i64 5
   %parallel = load i64, ptr %parallel.at
@@ -448,8 +488,6 @@ run:
   %unready = icmp ult i64 %ready, %parallel
   br i1 %unready, label %slow, label %go
 go:
-  %function.at = getelementptr i64, ptr %record, i64 2
-  %function = load ptr, ptr %function.at
   br i1 %launches, label %kernel, label %body
 body:
   ; Of a function that allocates or raises: where the frame is that it leaves to, behind the words of the result.
@@ -504,25 +542,9 @@ by.python:
   %answered = call ptr @finish(ptr %self, ptr %record, ptr %memory, ptr %values, i64 %values.count)
   ret ptr %answered
 kernel:
-  ; What it points to: entry point, groups, chunk, threads that are of use, whether arrays must lie apart (1) or must
-  ; not (2), grid and block, dynamic bytes, bytes of scratch memory, where memory of the program's begins and ends, how
-  ; many slots follow those of the arguments, and what is in them.
-  %p.begin.from = getelementptr i64, ptr %function, i64 13
-  %p.begin = load i64, ptr %p.begin.from
-  %p.begin.at = getelementptr i64, ptr %begins, i64 %values.count
-  store i64 %p.begin, ptr %p.begin.at
-  %p.end.from = getelementptr i64, ptr %function, i64 14
-  %p.end = load i64, ptr %p.end.from
-  %p.end.at = getelementptr i64, ptr %ends, i64 %values.count
-  store i64 %p.end, ptr %p.end.at
-  %places = add i64 %values.count, 1
-  %meet = call i1 @overlap(ptr %begins, ptr %ends, i64 %places)
-  %apart.at = getelementptr i64, ptr %function, i64 4
-  %apart = load i64, ptr %apart.at
-  %excluded = select i1 %meet, i64 1, i64 2
-  %of.others = icmp eq i64 %apart, %excluded
-  br i1 %of.others, label %next, label %pooled
-pooled:
+  ; What it points to: entry point, groups, chunk, threads that are of use, grid and block, dynamic bytes, bytes of
+  ; scratch memory, where memory of the program's begins and ends, how many slots follow those of the arguments, and
+  ; what is in them.
   %pool = load ptr, ptr @weft_parallel_settings
   %no.pool = icmp eq ptr %pool, null
   br i1 %no.pool, label %slow, label %lay
@@ -533,7 +555,7 @@ lay:
   %most = load i64, ptr %most.at
   %fewer = icmp slt i64 %most, %limit
   %threads = select i1 %fewer, i64 %most, i64 %limit
-  %needed.at = getelementptr i64, ptr %function, i64 12
+  %needed.at = getelementptr i64, ptr %function, i64 11
   %needed = load i64, ptr %needed.at
   br label %seek
 seek:
@@ -574,20 +596,20 @@ fill:
   store i64 %groups, ptr %job.groups
   store i64 %threads, ptr %job.threads
   store i64 %chunk, ptr %job.chunk
-  %extents.from = getelementptr i64, ptr %function, i64 5
+  %extents.from = getelementptr i64, ptr %function, i64 4
   call void @copy(ptr %launch, ptr %extents.from, i64 6)
   %launch.slots = getelementptr i64, ptr %launch, i64 6
   %launch.arenas = getelementptr i64, ptr %launch, i64 7
   %launch.dynamic = getelementptr i64, ptr %launch, i64 8
   %launch.errors = getelementptr i64, ptr %launch, i64 9
-  %dynamic.at = getelementptr i64, ptr %function, i64 11
+  %dynamic.at = getelementptr i64, ptr %function, i64 10
   %dynamic = load i64, ptr %dynamic.at
   store ptr %slots, ptr %launch.slots
   store ptr %arena.table, ptr %launch.arenas
   store i64 %dynamic, ptr %launch.dynamic
-  %own.count.at = getelementptr i64, ptr %function, i64 15
+  %own.count.at = getelementptr i64, ptr %function, i64 14
   %own.count = load i64, ptr %own.count.at
-  %own.from = getelementptr i64, ptr %function, i64 16
+  %own.from = getelementptr i64, ptr %function, i64 15
   %own.at = getelementptr i64, ptr %slots, i64 %slot
   call void @copy(ptr %own.at, ptr %own.from, i64 %own.count)
   store ptr %errors, ptr %launch.errors
@@ -921,8 +943,45 @@ done:
   ret i64 %product
 }
 
-; Whether two of some stretches of memory overlap.
-define internal i1 @overlap(ptr %begins, ptr %ends, i64 %count) {
+; Where an array's lowest byte is, and what is behind its highest: 0 and 0 of one that is empty, which overlaps nothing.
+define internal void @reach(ptr %begin.at, ptr %end.at, i64 %data, i64 %size, ptr %extents, ptr %steps, i64 %count) {
+entry:
+  %behind = add i64 %data, %size
+  br label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %next, %moved ]
+  %low = phi i64 [ %data, %entry ], [ %lower, %moved ]
+  %high = phi i64 [ %behind, %entry ], [ %higher, %moved ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %body, label %done
+body:
+  %at = getelementptr i64, ptr %extents, i64 %k
+  %extent = load i64, ptr %at
+  %empty = icmp eq i64 %extent, 0
+  br i1 %empty, label %nothing, label %moved
+moved:
+  %step.at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step.at
+  %others = sub i64 %extent, 1
+  %span = mul i64 %others, %step
+  %down = call i64 @llvm.smin.i64(i64 %span, i64 0)
+  %up = call i64 @llvm.smax.i64(i64 %span, i64 0)
+  %lower = add i64 %low, %down
+  %higher = add i64 %high, %up
+  %next = add i64 %k, 1
+  br label %check
+nothing:
+  br label %done
+done:
+  %first = phi i64 [ %low, %check ], [ 0, %nothing ]
+  %last = phi i64 [ %high, %check ], [ 0, %nothing ]
+  store i64 %first, ptr %begin.at
+  store i64 %last, ptr %end.at
+  ret void
+}
+
+; Whether two of some stretches of memory overlap, one of which has its bit set.
+define internal i1 @overlap(ptr %begins, ptr %ends, i64 %count, i64 %written) {
 entry:
   br label %outer
 outer:
@@ -947,7 +1006,14 @@ second:
   %left = icmp ult i64 %begin, %other.end
   %right = icmp ult i64 %other.begin, %end
   %both = and i1 %left, %right
-  br i1 %both, label %found, label %inner.next
+  ; The one behind all arguments is memory of a kernel's program, which has all bits set.
+  %i.bit = and i64 %i, 63
+  %i.written = lshr i64 %written, %i.bit
+  %j.written = lshr i64 %written, %j
+  %some.written = or i64 %i.written, %j.written
+  %is.written = trunc i64 %some.written to i1
+  %meet = and i1 %both, %is.written
+  br i1 %meet, label %found, label %inner.next
 inner.next:
   %j.next = add i64 %j, 1
   br label %inner

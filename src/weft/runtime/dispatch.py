@@ -25,6 +25,7 @@ import numpy as np
 
 from weft.codegen.launch_record import ERROR_WORDS
 from weft.machine.host import core_count
+from weft.options import Overlap
 from weft.runtime.arena import ArenaSet
 from weft.runtime.array_memory import LONG
 from weft.runtime.dispatch_records import (
@@ -34,6 +35,7 @@ from weft.runtime.dispatch_records import (
     C_ORDER,
     COMPLEX,
     CONTIGUOUS,
+    EACH,
     HEADER,
     ITEM_WORDS,
     LAUNCH,
@@ -44,7 +46,6 @@ from weft.runtime.dispatch_records import (
     TUPLE,
     WRITEABLE,
     LaunchArguments,
-    Overlap,
     Record,
     words_of,
 )
@@ -333,7 +334,7 @@ def launch_record(
         return None
     threads = -(-shape.groups // chunk)
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
-    words = [entry, shape.groups, chunk, threads, overlap, *shape.grid, *shape.block]
+    words = [entry, shape.groups, chunk, threads, *shape.grid, *shape.block]
     own = arguments.own
     launch = words_of([*words, shape.dynamic_bytes, arena, *arguments.memory, len(own), *own])
     header = [
@@ -341,10 +342,12 @@ def launch_record(
         arguments.count,
         ctypes.addressof(launch),
         LAUNCH,
-        overlap,
+        0,
         1,
         NO_FRAME,
         0,
         8 * ERROR_WORDS * stops,
+        overlap,
+        EACH,
     ]
     return Record(words_of([*header, *arguments.words]), launch, code, arguments.kept)

@@ -4,7 +4,8 @@ A record is a sequence of 64-bit words::
 
     next record or 0, arguments, entry point, kind of the result, 64 - its bits, whether the thread pool is needed,
     the word of the result's memory where a frame begins or -1, the address of what is known of the result's items,
-    the bytes of the result's memory,
+    the bytes of the result's memory, whether arrays must lie apart (1) or some must not (2) of which one is written to,
+    a bit for each argument, and for each item of a tuple behind it: whether it is,
     for each argument, and behind a tuple for each of its items: kind, its Python type, and
         kind 0 (NumPy's scalars, float): 64 - its bits        kind 1 (int)       kind 2 (bool)       kind 4 (None)
         kind 3 (arrays): the type of elements, dimensions, flags, bytes of an element
@@ -36,15 +37,14 @@ words of the result.
 For a kernel with a grid "entry point" is the address of more words, which say what is launched. Such a call goes
 through Python where an array is not C-contiguous or has 2 GiB, and where as many launches are going on, of
 other threads, or around it in a signal handler's, as there is scratch memory for. Code for arrays that do not overlap,
-and that for arrays that do, have a record each, which says so in place of "64 - its bits". A launch that stops early,
-as threads wait at different barriers, has left its error record: "bytes of the result's memory" is how large that is.
+and that for arrays that do, have a record each. A launch that stops early, as threads wait at different barriers, has
+left its error record: "bytes of the result's memory" is how large that is.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from itertools import accumulate
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -65,6 +65,7 @@ from weft.frontend.python.types import (
     pyfloat,
     pyint,
 )
+from weft.options import Overlap
 from weft.runtime.results import Description, dtype_of_result, slots_of
 from weft.runtime.row_numbers import Restriction
 from weft.target.jit import LoadedCode
@@ -75,9 +76,13 @@ NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE, _HELD_ARRAY, _HELD_BUFFER = range(8,
 BITS, TRUTH, NONE = _BITS, _TRUTH, _NONE
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 LAUNCH, ARRAY, BY_PYTHON, TUPLE, COMPLEX = 6, 7, 8, 9, 10
-HEADER, ITEM_WORDS = 9, 6
+HEADER, ITEM_WORDS = 11, 6
+_OVERLAP = HEADER - 2
+"""The word that says whether arrays may overlap, with that which says of which one is written to behind it."""
 _WORDS = 6
 """What a record says of an argument."""
+EACH = (1 << 64) - 1
+"""Of all arguments that they are written to."""
 C_ORDER, READONLY = 1, 2
 """The layout of an array that is a result."""
 RESULT_WORDS = 64
@@ -106,14 +111,6 @@ def parameter_words(function: FunctionType) -> Words | None:
         place = k - count + len(defaults)
         words += [id(name), id(defaults[place]) if place >= 0 else 0]
     return words_of(words)
-
-
-class Overlap(IntEnum):
-    """For which launches the code of a kernel is, by whether two of the arrays overlap."""
-
-    ANY = 0
-    NONE = 1
-    SOME = 2
 
 
 class Holder(Struct, frozen=True):
@@ -180,8 +177,7 @@ class Record:
 
     def _arguments(self) -> list[int]:
         told = self.words_of
-        overlap = told[4:5] if told[3] == LAUNCH else []
-        return told[1:2] + told[HEADER:] + overlap
+        return told[1:2] + told[_OVERLAP:]
 
     @property
     def address(self) -> int:
@@ -201,6 +197,8 @@ def function_record(
     parallel: bool,
     heap: bool,
     restrictions: Sequence[Restriction] = (),
+    overlap: Overlap = Overlap.ANY,
+    written: Sequence[int] = (),
 ) -> Record | None:
     """The record of a function; None where its arguments are of other kinds, or its result is too large.
 
@@ -218,6 +216,8 @@ def function_record(
         Whether it allocates or raises.
     restrictions
         For which numbers in its slots it is.
+    overlap
+        Whether arrays may overlap of which one is among those `written` to, by number.
     """
     arguments, slots = argument_words(types, restrictions), slots_of(result)
     if arguments is None or slots + 2 > RESULT_WORDS:
@@ -238,6 +238,8 @@ def function_record(
         frame,
         ctypes.addressof(told),
         size,
+        overlap,
+        sum(1 << len(_flat(types[:n])) for n in written),
     ]
     return Record(words_of([*header, *arguments]), code, told, items)
 

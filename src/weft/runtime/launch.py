@@ -19,9 +19,10 @@ from typing import Any
 
 from weft.codegen.launch_record import ERROR_WORDS, NOBODY, RECORD
 from weft.diag.errors import BarrierDivergence
+from weft.options import Overlap
 from weft.runtime.arena import give_arenas, take_arenas
 from weft.runtime.dispatch import launch_record
-from weft.runtime.dispatch_records import LaunchArguments, Overlap, Record
+from weft.runtime.dispatch_records import LaunchArguments, Record
 from weft.runtime.packing import ArgumentPacker
 from weft.runtime.parallel import prepare_pool
 from weft.runtime.pool import JOB, default_pool, thread_limit
