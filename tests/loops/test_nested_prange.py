@@ -6,6 +6,7 @@ import pytest
 import weft
 from pairs import WHOLE
 from weft import prange
+from weft.diag.remarks import Remark
 
 LONG = 1031 if WHOLE else 317
 SHAPES = ((0, 3), (3, 0), (1, 1), (2, LONG), (LONG, 2), (37, 61) if WHOLE else (17, 29), (5, 16))
@@ -170,17 +171,21 @@ def test_a_sum_is_the_same_for_any_number_of_threads() -> None:
 
 
 def test_lanes_run_along_what_is_contiguous() -> None:
+    def remarks(function) -> tuple[Remark, ...]:
+        (code,) = function.overloads.values()
+        return code.remarks()
+
     def lines(function) -> list[int]:
         start = function.py_func.__code__.co_firstlineno
-        said = (r for r in function.remarks if "few iterations" not in r.message)
+        said = (r for r in remarks(function) if "few iterations" not in r.message)
         return [r.span.line - start for r in said if "iterations at a time" in r.message]
 
-    a = np.zeros((8, 8))
+    a, b = np.zeros((8, 8)), np.zeros((8, 8))
     for function in (rows, columns, triangle):
-        function(a, a, 1.0)
+        function(a, b, 1.0)
     assert lines(rows) == [4] and lines(columns) == [2] and lines(triangle) == [4]
-    assert "all cores share both loops" in rows.remarks[0].message
-    assert "all cores share the loop around it" in triangle.remarks[0].message
+    assert "all cores share both loops" in remarks(rows)[0].message
+    assert "all cores share the loop around it" in remarks(triangle)[0].message
 
 
 @weft.jit(fastmath=True, brush=False)

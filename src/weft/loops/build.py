@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
-from weft.diag.remarks import Remark
+from weft.diag.remarks import Remark, RemarkKind
 from weft.frontend.python.compile import FrontendResult, ParamSpec, compile_python, mark_arrays
 from weft.frontend.python.components import bound_extents, components, has_extents
 from weft.frontend.python.types import Array, KernelType
@@ -23,6 +23,10 @@ from weft.passes.runner import Runner
 from weft.runtime.array_memory import LONG
 from weft.runtime.results import Description, describe_result
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
+
+_OWN_CODE = (
+    "calls with an array that overlaps one that is written to have code of their own, of which this is said"
+)
 
 
 class Results(Struct, frozen=True):
@@ -89,6 +93,8 @@ def start(
     apart = arrays_of(made) if options.overlap is not Overlap.ANY else {}
     if options.overlap is Overlap.NONE:
         promise_apart(made.kernel, apart)
+    elif options.overlap is Overlap.SOME:
+        made.remarks.add(RemarkKind.TRANSFORM, _OWN_CODE)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
     started = start_function(
