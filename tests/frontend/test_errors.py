@@ -40,6 +40,14 @@ def f_string(x):
     print(f"{x[0]:.2f}")
 
 
+def random_number(x):
+    x[0] = np.random.random()
+
+
+def mesh(x):
+    x[0] = np.mgrid[0:4, 0:4][0, 1, 2]
+
+
 def with_statement(x):
     with x:
         pass
@@ -221,6 +229,8 @@ MISTAKES = [
     Mistake(complex_in_a_real_array, TypingError, "x[0] = 1j", "complex cannot become float32", ".real"),
     Mistake(variable_as_tuple_index, TypingError, "(1, x)[x.size]", "constant", "for"),
     Mistake(misspelt, TypingError, "totl", "'totl' is not defined", "'total'"),
+    Mistake(random_number, UnsupportedError, "np.random.random()", "random()", "weft.cuda.random"),
+    Mistake(mesh, UnsupportedError, "np.mgrid[0:4", "np.mgrid is not supported", "argument"),
     Mistake(print_keyword, TypingError, 'print(x[0], end="")', "keyword"),
     Mistake(call_of_a_method, UnsupportedError, "x.tolist", "no 'tolist'", "loop"),
 ]

@@ -322,6 +322,9 @@ def test_what_is_carried_from_iteration_to_iteration_is_refused_at_its_line() ->
         one_place, a
     )
     assert "this prange cannot run in parallel: the loop is left in more than one way" in refusal(leaves, a)
+    with pytest.raises(UnsupportedError) as caught:
+        weft.jit(leaves)(a)
+    assert "in order" in (caught.value.hint or "")
     assert "is set anew in each iteration and read behind the loop" in refusal(read_behind, a)
 
 

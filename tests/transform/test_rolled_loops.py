@@ -82,6 +82,32 @@ def nearest(points, centres, found):
         found[i] = best
 
 
+def near(x, y, reach, counts):
+    for i in prange(x.shape[0]):
+        count = 0
+        for j in range(x.shape[0]):
+            across, up = x[i] - x[j], y[i] - y[j]
+            if across * across + up * up <= reach:
+                count += 1
+        counts[i] = count
+
+
+@pytest.mark.parametrize(("width", "marks"), [(32, True), (16, False)])
+def test_numbers_for_all_lanes_have_registers(
+    width: int, marks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """13 of 16 registers are full before a round begins, which gives two numbers to all lanes."""
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    x, y = np.random.default_rng(1).random((2, 70), np.float32)
+    counts = np.zeros(70, np.int32)
+    compiled = weft.jit(width=width)(near)
+    compiled(x, y, np.float32(0.1), counts)
+    wanted = ((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2 <= np.float32(0.1)).sum(axis=1)
+    np.testing.assert_array_equal(counts, wanted)
+    (text,) = compiled.inspect_llvm().values()
+    assert bool(re.search(MARK, text)) == marks
+
+
 @pytest.mark.parametrize("without", [(), ("rolled-loops",)])
 def test_a_search_of_the_nearest(without: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")

@@ -25,6 +25,9 @@ _FALLING = {"sgt", "sge", "ugt", "uge"}
 _REACHES = {"slt": 0, "ult": 0, "ne": 0, "sle": 1, "ule": 1}
 """How far behind its bound a rising counter stops, by ones."""
 
+LEFT_TWICE = "is left in more than one way"
+"""Why a loop does not count of which an iteration may be the last."""
+
 
 class Counter(Struct, frozen=True):
     """A φ of a loop's header that grows by the same number in each iteration.
@@ -123,7 +126,7 @@ def counted_loop(
     if loop.is_irreducible or len(loop.latches) != 1 or len(outside) != 1:
         return "is entered or repeated in more than one way"
     if len(loop.exit_edges) != 1:
-        return "is left in more than one way"
+        return LEFT_TWICE
     (source, target), latch, preheader = loop.exit_edges[0], view.blocks[loop.latches[0]], outside[0]
     if len(preheader.successors) != 1:
         return "has no block of its own before it"

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from weft.analysis.integers.kept_ranges import ranges_of
-from weft.analysis.loops.counted_loops import CountedLoop, Counter, counted_loop, counters_of
+from weft.analysis.loops.counted_loops import LEFT_TWICE, CountedLoop, Counter, counted_loop, counters_of
 from weft.analysis.loops.loop_dependence import LoopDependence, loop_dependences
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.reductions import Combination, Reduction, is_rounded, reduction_of
@@ -99,7 +99,9 @@ def parallel_loop(
     """
     counted = counted_loop(view, loop)
     if isinstance(counted, str):
-        return Obstacle(f"the loop {counted}", view.blocks[loop.header].terminator)
+        left = promised and counted == LEFT_TWICE
+        hint = "let iterations behind the last one do nothing, or run the loop in order" if left else None
+        return Obstacle(f"the loop {counted}", view.blocks[loop.header].terminator, hint)
     counters = counters_of(counted.header, counted.preheader, counted.latch)
     reductions: list[Reduction] = []
     for phi in counted.header.phis():

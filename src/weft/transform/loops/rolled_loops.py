@@ -4,8 +4,9 @@ LLVM runs some rounds of a short loop in one where it does not know how many the
 that, not registers. What a round computes is then alive beside what the next one does, and what lanes carry from
 round to round, which had its registers, goes to the stack and comes back in each.
 
-Precondition: plain LLVM IR. Postcondition: innermost loops whose vectors, those that are carried and those of before,
-fill all registers are marked (`weft.ir.loop_metadata`). Preserves what functions do.
+Precondition: plain LLVM IR. Postcondition: innermost loops whose vectors, those that are carried, those of before and
+numbers that a round gives to all lanes, fill all registers are marked (`weft.ir.loop_metadata`). Preserves what
+functions do.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ def keep_rolled(function: Function, isa: Isa) -> int:
 
 
 def _registers(loop: Loop, view: CFGView, isa: Isa) -> int:
-    """How many registers the vectors take that a loop carries, if any, and those of before that it uses."""
+    """How many registers the vectors take that a loop carries, if any, those of before that it uses, and a round's own.
+
+    Of its own a round has at least one for what it computes, and one for each number that it gives to all lanes of
+    vectors of several registers: it is there until the last of these has read it.
+    """
     blocks = [view.blocks[b] for b in loop.blocks]
     layout = blocks[0].function.layout if blocks[0].function is not None else None
     assert layout is not None
@@ -57,7 +62,13 @@ def _registers(loop: Loop, view: CFGView, isa: Isa) -> int:
     for value in (*carried, *used):
         assert isinstance(value.type, VectorType)
         total += 1 if _is_the_same_in_all(value) else registers_of(value.type, layout, isa)
-    return total
+    given = (
+        i
+        for block in blocks
+        for i in block.instructions
+        if isinstance(i.type, VectorType) and _is_the_same_in_all(i) and registers_of(i.type, layout, isa) > 1
+    )
+    return total + sum(1 for _ in given) + 1
 
 
 def _is_of_before(value: Value, inside: set) -> bool:

@@ -7,6 +7,8 @@ import builtins
 import enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weft.diag.errors import TypingError, UnsupportedError, WeftError
 from weft.frontend.python.lowering.arrays.arrays import load_item
 from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
@@ -127,6 +129,12 @@ def _lower_subscript(low: Lowering, node: ast.Subscript) -> Typed:
     known = value.static
     if isinstance(known, type) and issubclass(known, enum.Enum):
         return member_of(known, low.expr(node.slice).static)
+    if known is np.mgrid or known is np.ogrid:
+        name = "mgrid" if known is np.mgrid else "ogrid"
+        raise UnsupportedError(
+            f"np.{name} is not supported in kernels",
+            hint="count in loops over range, or pass it as an argument",
+        )
     raise TypingError(f"{value.type} cannot be indexed")
 
 

@@ -123,10 +123,15 @@ def call_value(low: Lowering, target: Any, args: Arguments) -> Typed:
     scalar = _scalar_type(target)
     if scalar is not None:
         return cast_call(low, args, scalar)
-    raise UnsupportedError(
-        f"{args.name}() cannot be called in kernels",
-        hint="supported are math.*, NumPy's scalar functions, cuda.*, Python functions and device functions",
-    )
+    raise UnsupportedError(f"{args.name}() cannot be called in kernels", hint=_hint_for(target))
+
+
+def _hint_for(target: Any) -> str:
+    """What to do instead of calling an object that cannot be called."""
+    # The functions of `numpy.random` and `random` are methods of one hidden generator each.
+    if type(getattr(target, "__self__", None)).__name__ in ("RandomState", "Random", "Generator"):
+        return "pass an array of random numbers, or take them from the streams of weft.cuda.random"
+    return "supported are math.*, NumPy's scalar functions, cuda.*, Python functions and device functions"
 
 
 def _is_numbas_prange(target: Any) -> bool:

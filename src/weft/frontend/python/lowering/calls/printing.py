@@ -16,6 +16,7 @@ from weft.frontend.python.lowering.context import expression
 from weft.frontend.python.lowering.numbers.casts import to_real
 from weft.frontend.python.types import NoneType, Scalar, Static, Tuple, float64, pyint, uint64
 from weft.ir.builder import const_int
+from weft.ir.intrinsics import lifetime_start
 from weft.ir.types import I64, PTR, VOID, ArrayType, FunctionType
 from weft.ir.values import Value
 
@@ -61,6 +62,9 @@ def _print(low: Lowering, args: Arguments) -> Typed:
     for value in args.values:
         _enter(low, value, entries)
     slots = low.alloca(ArrayType(I64, max(1, len(entries))), "print", align=_SLOT)
+    if not low.stack[0].is_kernel:
+        # Of a loop that runs in parallel each iteration has its own.
+        low.builder.call(lifetime_start(low.unit.module), (slots,))
     for number, (_, part) in enumerate(entries):
         place = low.builder.gep(I64, slots, (const_int(number),), ("inbounds",))
         low.builder.store(part, place, _SLOT)
