@@ -1,4 +1,4 @@
-"""Loops that go around from several places are one loop, in which lanes do not wait for those that go around elsewhere."""
+"""Loops that go around from several places are one loop: lanes do not wait for those that go around elsewhere."""
 
 import numpy as np
 
