@@ -5,6 +5,7 @@ visited, when it has always visited it.
 """
 
 import os
+import re
 import textwrap
 
 import numpy as np
@@ -100,13 +101,13 @@ def shared(module: Module, function: Function, *, may_write: bool = True) -> int
     return len(places)
 
 
-def check(text: str, ts: np.ndarray, active: np.ndarray | None = None, u: int = 0) -> None:
+def check(text: str, ts: np.ndarray, active: np.ndarray | None = None, u: int = 0, loops: int = 1) -> None:
     """The traversal is shared, and threads compute the same, then and behind each pass that follows."""
     module, function = parsed(text)
     run = returned("walk", [ts, np.int64(u)], WIDTH, active)
     expected, before = run(module, "FR"), write_module(module)
     assert isinstance(expected, list) and "poison" not in expected
-    assert shared(module, function) == 1, before
+    assert shared(module, function) == loops, before
     assert run(module, "FR") == expected, before + write_module(module)
     check_chain(module, "walk", run, lambda f: analyze(f))
 
@@ -291,6 +292,44 @@ def test_two_nodes_at_first():
         ),
         SEVERAL,
     )  # fmt: skip
+
+
+def _twice() -> str:
+    """The walk, and another by the same stack, of which a number that stays the same chooses one."""
+    head, rest = WALK.split("  br label %H\n", 1)
+    loop, _ = rest.split("X:\n", 1)
+    loop = "Y:\n  br label %H\n" + loop.replace("%entry", "%Y")
+    loop += "X:\n  %out = phi i64 [ %sum, %H ]\n  br label %end\n"
+    other = re.sub(r"%(?!stack\b|t\b|u\b|end\b)([\w.]+)", r"%\1.again", loop)
+    other = re.sub(r"^(\w+):", r"\1.again:", other, flags=re.M)
+    start = "  %asks = icmp sgt i64 %u, 5\n  br i1 %asks, label %Y, label %Y.again\n"
+    other = other.replace("mul i64 %sum.again, 31", "mul i64 %sum.again, 29")
+    end = "end:\n  %all = phi i64 [ %out, %X ], [ %out.again, %X.again ]\n  ret i64 %all\n}\n"
+    return head + start + loop + other + end
+
+
+TWICE = _twice()
+
+
+@pytest.mark.parametrize("u", [0, 9])
+def test_two_loops_of_which_threads_come_to_one_have_one_stack(u: int):
+    check(TWICE, SEVERAL, u=u, loops=2)
+
+
+@pytest.mark.parametrize("u", [0, 9])
+def test_what_is_there_at_first_stays_for_a_loop_that_is_none(u: int):
+    both = replaced(TWICE, ("add i64 %mixed.again, %wide.again", "add i64 %mixed.again, %height.again"))
+    check(both, SEVERAL, u=u)
+
+
+def test_a_loop_that_threads_come_to_behind_the_other_keeps_its_stack():
+    refused(
+        replaced(
+            TWICE,
+            ("  br label %end\nY.again:", "  br label %Y.again\nY.again:"),
+            ("[ %out, %X ], [ %out.again, %X.again ]", "[ %out.again, %X.again ]"),
+        )
+    )
 
 
 EARLY = replaced(

@@ -10,7 +10,7 @@ program means the same in that mode as without it if
 
 - no arithmetic reads a subnormal number: each operand is such a ``select``, a constant, an integer made a number, or
   comes of those by φs, selections, and what changes signs alone;
-- what arithmetic makes is used by such a ``select`` alone;
+- what arithmetic makes is used by such a ``select`` alone, by itself or as one of what another ``select`` chooses from;
 - there is no arithmetic of another precision, and no function of numbers but those of the processor and mathematics
   for which the same holds.
 
@@ -110,9 +110,12 @@ def is_left_to_processor(instruction: Instruction) -> bool:
 
 
 def is_rounded(value: Value) -> bool:
-    """Whether a value of single precision is what one instruction of a processor computes."""
+    """Whether a value of single precision is what one instruction of a processor computes, or such or 0."""
     if not isinstance(value, Instruction) or value.type.scalar != F32:
         return False
+    if value.op == "select":
+        arms = [arm for arm in value.operands[1:] if not _is_zero(arm)]
+        return bool(arms) and all(map(is_rounded, arms))
     return value.op in _ARITHMETIC or _function(value) in _ROUNDED
 
 
@@ -203,7 +206,9 @@ def _is_hidden(value: Value) -> bool:
 
 def _hides(user: Instruction, value: Value) -> bool:
     if user.op == "select":
-        return value not in user.operands[:2] and _guarded_by(user) is _without_sign(value)
+        is_flushed = value not in user.operands[:2] and _guarded_by(user) is _without_sign(value)
+        # Squares of flushed numbers are 0 where these are: LLVM asks behind the square.
+        return is_flushed or _is_hidden(user)
     if user.op == "fcmp":
         return _is_of_flush(user)
     name = _function(user)

@@ -48,6 +48,9 @@ BODIES = {
     "least": "min.ftz.f32 %r, %u, %v;",
     "compare": "setp.lt.ftz.f32 %p, %u, %v;\nselp.f32 %r, 0f3F800000, 0f40000000, %p;",
     "large sum": "abs.ftz.f32 %s, %u;\nfma.rn.ftz.f32 %t, %s, 0f3E6D3389, 0f3F800000;\nrcp.approx.ftz.f32 %r, %t;",
+    "square of a choice": """sub.ftz.f32 %s, %u, %v;
+	max.ftz.f32 %s, %s, 0f00000000;
+	fma.rn.ftz.f32 %r, %s, %s, 0f00000000;""",
     "power": "mul.ftz.f32 %s, %u, 0f7E800000;\nex2.approx.ftz.f32 %r, %s;",
     "logarithm": "lg2.approx.ftz.f32 %s, %u;\nmul.ftz.f32 %r, %s, 0f00800000;",
     "around a loop": """mov.f32 %r, %u;

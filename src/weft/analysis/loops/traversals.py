@@ -18,12 +18,14 @@ what is put, and what is there at first. The proof follows the height from block
 So each thread takes what it has put last and not taken yet. Accesses of stack objects are in bounds, or the program has
 no meaning; hence heights do not wrap around.
 
-A stack may have several parts: objects with an element for each place, or fields of a record.
+A stack may have several parts: objects with an element for each place, or fields of a record. Its objects may serve
+elsewhere where no thread that is there comes to the loop, or has come from it: compilers write a loop twice where
+something that it asks stays the same, and both have one stack. What is there at first stays for them, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -80,7 +82,9 @@ class Traversal(Struct, frozen=True):
     parts
         The types of what is stored.
     first
-        What is there at first; the stores are `initial`.
+        What is there at first.
+    initial
+        The stores of that, where nobody else needs them.
     taken
         The loads, and of which part they are.
     puts
@@ -342,14 +346,19 @@ class _Finder(Struct):
         view = self.view
         places: list[dict[Part, Value]] = [{} for _ in range(count)]
         stores: list[Instruction] = []
+        is_elsewhere = self._elsewhere()
+        shared = False
         for site in dict.fromkeys(part[0] for part in parts):
             for access in self.objects.accesses[site]:
                 if self._is_inside(access):
                     require(access in accesses)
                     continue
-                require(access.op == "store" and access.block is not None)
                 assert access.block is not None
                 number = view.index[access.block]
+                if is_elsewhere(number):
+                    shared = True
+                    continue
+                require(access.op == "store")
                 require(self.dominators.dominates(number, view.index[before]))
                 require(self.forest.innermost[number] is self.forest.innermost[view.index[before]])
                 location = locate(access.pointer, self.function.layout)
@@ -365,7 +374,17 @@ class _Finder(Struct):
                 places[place][part] = access.stored_value
                 stores.append(access)
         require(all(set(there) == set(parts) for there in places))
-        return tuple(places), tuple(stores)
+        return tuple(places), () if shared else tuple(stores)
+
+    def _elsewhere(self) -> Callable[[int], bool]:
+        """Tells of blocks whether no thread that comes there comes to the loop, too, before or behind."""
+        succs, header = self.view.cfg.succs, self.loop.header
+        after = reachable(succs, [header])
+
+        def is_elsewhere(block: int) -> bool:
+            return not after[block] and not reachable(succs, [block])[header]
+
+        return is_elsewhere
 
 
 def _check_parts(accesses: Iterable[tuple[Part, Instruction]], layout: DataLayout) -> None:

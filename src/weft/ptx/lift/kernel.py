@@ -30,6 +30,7 @@ from weft.ptx.lift.unrolling import keep_rolled
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
 from weft.ptx.lift.warps import has_numbered_barriers
 from weft.ptx.scopes import without_scopes
+from weft.transform.loops.simplify_loops import join_latches
 
 
 def lift_kernel(text: syntax.Module, name: str, lock_step: bool = False) -> Module:
@@ -196,6 +197,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     if live:
         end(body)
     _drop_unreached(body.function)
+    join_latches(body.function)
     keep_rolled(body)
 
 

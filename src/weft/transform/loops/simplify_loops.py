@@ -23,6 +23,25 @@ def simplify_loops(function: Function) -> bool:
     return changed
 
 
+def join_latches(function: Function) -> None:
+    """Let each loop go around through one block, before LLVM takes one that does so from several places for a nest.
+
+    Lanes that go around from one place would wait for all that do so from another.
+    """
+    while _join_one(function):
+        pass
+
+
+def _join_one(function: Function) -> bool:
+    view = cfg_of(function)
+    for loop in loop_forest(view.cfg).loops:
+        if len(loop.latches) > 1 and not loop.is_irreducible:
+            header = view.blocks[loop.header]
+            lead_through([view.blocks[b] for b in loop.latches], header, f"{header.name}.latch")
+            return True
+    return False
+
+
 def _simplify_one(function: Function) -> bool:
     """Simplify one loop, whose blocks are then others."""
     view = cfg_of(function)
