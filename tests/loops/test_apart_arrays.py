@@ -209,3 +209,42 @@ def test_measured_functions_and_what_is_returned() -> None:
     assert scale(x, x)[5] == 3 and x.sum() == 192
     (code,) = scale.overloads.values()
     assert code.options.overlap is Overlap.NONE
+
+
+def test_loops_that_are_parallel_only_where_arrays_are_apart() -> None:
+    @weft.jit(parallel="if-legal")
+    def shift(a, out):
+        for i in prange(out.size - 1):
+            out[i + 1] = a[i] + 1
+
+    x, out = np.arange(300.0), np.zeros(300)
+    shift(x, out)
+    assert any("iterations at a time" in r.message for r in shift.remarks)
+    assert not any("cannot run in parallel" in r.message for r in shift.remarks)
+    np.testing.assert_array_equal(out[1:], x[:-1] + 1)
+    shift(x, x)
+    assert any("cannot run in parallel" in r.message for r in shift.remarks)
+    np.testing.assert_array_equal(x, np.arange(300.0))
+
+
+def test_calls_are_told_apart_by_the_lengths_that_mattered_at_first(through_python: list[str]) -> None:
+    """In code that knows some lengths others matter, too."""
+
+    @weft.jit(fastmath=True)
+    def solve(a, b, out):
+        for t in prange(a.shape[0]):
+            for i in range(a.shape[2]):
+                total = b[t, i]
+                for j in range(i):
+                    total -= a[t, i, j] * out[t, j]
+                out[t, i] = total / a[t, i, i]
+
+    a, b, out = np.tile(np.eye(8), (300, 1, 1)) * 2, np.ones((300, 8)), np.zeros((300, 8))
+    solve(a, b, out)
+    known = next(iter(solve._versions.values()), None)
+    assert known is not None and {n for n, _ in known.row_numbers} - {
+        n for n, _ in solve.overloads[known.types].row_numbers
+    }
+    before = len(through_python)
+    solve(a, b, out)
+    assert len(through_python) == before and (out == 0.5).all()

@@ -279,7 +279,7 @@ def gather(a, b, c, d, e, k):
     b[0] = s
 
 
-@loop(MAY_READ)
+@loop("different iterations may write the same element")
 def scatter(a, b, c, d, e, k):
     for i in prange(a.shape[0]):
         a[k[i]] = i
@@ -340,7 +340,7 @@ def written_pair(a, b, c, d, e, k):
         a[2 * i + 2] = a[2 * i] + 1
 
 
-@loop(MAY_READ)
+@loop("parallel")
 def arrays_that_may_overlap(a, b, c, d, e, k):
     for i in prange(a.shape[0]):
         a[i] = b[i] + c[i]

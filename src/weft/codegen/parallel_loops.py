@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from weft.analysis.loops.counted_loops import build_iterations
 from weft.analysis.loops.parallel_loops import ParallelLoop
-from weft.analysis.memory.alias import locate
+from weft.analysis.memory.alias import is_identified, locate
 from weft.codegen.chunks import INLINED, LoopBodies, build_chunk
 from weft.codegen.combine import combine
 from weft.codegen.entry_guard import guard_by_lane
@@ -37,6 +37,7 @@ from weft.ir import Argument, Builder, Function, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
+from weft.ir.effects import may_read, may_write
 from weft.ir.intrinsics import (
     APART_ATTRIBUTE,
     ARRAYS_APART_ATTRIBUTE,
@@ -134,7 +135,7 @@ def strip_mine(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    if arrays_apart and _have_parameters(outlined.captured, module):
+    if _are_apart(loop, outlined.captured, module, promised=arrays_apart):
         body.attributes = (*body.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
     fill_at_once(module, body)
     plan = plan_loop(module, body, width, isa, runner, reason, both_ways=both_ways)
@@ -165,10 +166,28 @@ def strip_mine(
     )
 
 
-def _have_parameters(captured: Collection[Value], module: Module) -> bool:
-    """Whether each array that a loop accesses is one parameter of the loop's function: the array, or a place in it."""
+def _are_apart(loop: ParallelLoop, captured: Collection[Value], module: Module, *, promised: bool) -> bool:
+    """Whether what a loop stores by way of one parameter of its function is apart from all else that it accesses.
+
+    Of arrays that parameters of the function around lead to that is `promised`, or known. Each array that is written to
+    has one parameter only: itself, or a place in it.
+    """
     bases = [locate(v, module.layout).base for v in captured if v.type.is_pointer]
-    return all(isinstance(base, Argument) for base in bases) and len(set(bases)) == len(bases)
+    if not all(is_identified(base) or (promised and isinstance(base, Argument)) for base in bases):
+        return False
+    for block in loop.loop.blocks:
+        for instruction in block.instructions:
+            if not (may_read(instruction) or may_write(instruction)):
+                continue
+            for pointer in instruction.operands:
+                if not pointer.type.is_pointer or pointer.is_function:
+                    continue
+                base = locate(pointer, module.layout).base
+                if not (promised or base in bases or is_identified(base)):
+                    return False
+                if may_write(instruction) and bases.count(base) > 1:
+                    return False
+    return True
 
 
 def widen_loop(

@@ -30,7 +30,7 @@ from weft.runtime.parallel import parallel_symbols, prepare_pool
 from weft.runtime.parameters import packer_for
 from weft.runtime.printing import PRINT_SYMBOL, printing
 from weft.runtime.results import Description, handed_over, result_memory, result_reader, slots_of
-from weft.runtime.row_numbers import FEW, Known, Restriction, numbers_of, restored, restrictions
+from weft.runtime.row_numbers import FEW, Known, Restriction, RowNumbers, numbers_of, restored, restrictions
 from weft.runtime.settings import get_num_threads
 from weft.runtime.stored_code import Facts, StoredCode
 from weft.runtime.symbols import called_symbols
@@ -59,9 +59,8 @@ def _has_all_tests(options: JitOptions) -> bool:
 class CompiledFunction:
     """Machine code for one tuple of argument types.
 
-    Where lengths of short rows matter, or whether arrays overlap, the code is made when it is wanted (`make_ready`):
-    calls that have such rows run code that knows their lengths, and those whose arrays overlap code that reckons with
-    that. Other code is made at once.
+    Where lengths of short rows matter, or whether arrays overlap, code is made when it is wanted (`make_ready`), as calls
+    with such rows, or arrays, run code of their own. Other code is made at once.
 
     Attributes
     ----------
@@ -85,7 +84,7 @@ class CompiledFunction:
     __slots__ = (
         "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered",
         "_memory", "_packer", "_parallel", "_read", "_ready", "_remarks", "_results", "_slots", "_started",
-        "_stored", "_twins", "_whole", "declared", "few_record", "function", "options", "record",
+        "_stored", "_told_apart_by", "_twins", "_whole", "declared", "few_record", "function", "options", "record",
         "row_numbers", "timings", "types", "written",
     )  # fmt: skip
 
@@ -95,8 +94,10 @@ class CompiledFunction:
         types: tuple[KernelType, ...],
         options: JitOptions,
         declared: KernelType | None = None,
+        told_apart_by: RowNumbers | None = None,
     ) -> None:
         self.function = function
+        self._told_apart_by = told_apart_by
         self.types = types
         self.declared = declared
         self.options = options
@@ -189,7 +190,9 @@ class CompiledFunction:
         """
         # What is for arrays that overlap has no versions for short rows.
         versions = self.options.overlap is not Overlap.SOME
-        only = restrictions(self.options.known, self.row_numbers) if versions else []
+        # Once some numbers are known others may matter, which calls are not looked up by.
+        numbers = self.row_numbers if self._told_apart_by is None else self._told_apart_by
+        only = restrictions(self.options.known, numbers) if versions else []
         if self.options.small_arrays:
             only += [(n, 0, LONG - 1) for n in self._extents]
             only += restricted_sizes(types, LONG)

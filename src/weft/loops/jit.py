@@ -249,21 +249,20 @@ class JitFunction(Portable, Dispatched):
         if compiled.is_for_apart and meet_others(args, compiled.written):
             options = replace(options, overlap=Overlap.SOME)
         if options is not compiled.options:
-
-            def other() -> CompiledFunction:
-                made = CompiledFunction(self.py_func, compiled.types, options, compiled.declared)
-                return self._called(made) if options.small_arrays else made
-
-            return made_once(self._of_others, (compiled.types, options.small_arrays, options.overlap), other)
+            other = compiled.types, options.small_arrays, options.overlap
+            # Calls with arrays as large are not made by machine code.
+            called = self._called if options.small_arrays else lambda made: made
+            return made_once(self._of_others, other, lambda: called(self._version(compiled, options)))
         known = compiled.known_numbers(args)
         key = compiled.types, known
         if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
             return self._made_ready(compiled)
-        options = replace(compiled.options, known=known)
-        return made_once(
-            self._versions,
-            key,
-            lambda: self._called(CompiledFunction(self.py_func, compiled.types, options, compiled.declared)),
+        options = replace(options, known=known)
+        return made_once(self._versions, key, lambda: self._called(self._version(compiled, options)))
+
+    def _version(self, compiled: CompiledFunction, options: JitOptions) -> CompiledFunction:
+        return CompiledFunction(
+            self.py_func, compiled.types, options, compiled.declared, compiled.row_numbers
         )
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:

@@ -24,7 +24,7 @@ from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.loops.row_loops import LONGEST_KNOWN
-from weft.analysis.memory.alias import locate
+from weft.analysis.memory.alias import is_identified, locate
 from weft.analysis.memory.far_steps import step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.sequential.accesses import Accesses
@@ -144,7 +144,9 @@ def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[
         if not told.parallel or told.proved or any(heap_call(i) for b in blocks for i in b.instructions):
             continue
         if not loop.children:
-            if _has_neighbours_across_stores(blocks, layout) or _writes_structures(blocks, layout):
+            gains = _has_neighbours_across_stores(blocks, layout) or _writes_structures(blocks, layout)
+            # Where arrays are apart in any case, a version that is tested for it gains nothing.
+            if gains and not _are_apart(blocks, layout):
                 yield view.blocks[loop.header], False
             continue
         inside = _loops_of(loop)[1:]
@@ -164,6 +166,12 @@ def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[
         rows = [each for each in inside if not each.children]
         if all(_has_known_rows(each, view) for each in rows) and _stores_inside(loop, view, layout):
             yield view.blocks[loop.header], True
+
+
+def _are_apart(blocks: tuple[BasicBlock, ...], layout: DataLayout) -> bool:
+    """Whether all that is accessed in a loop is known to be in different objects, or in the same one."""
+    accesses = (i for block in blocks for i in block.instructions if i.op in ("load", "store"))
+    return all(is_identified(locate(i.pointer, layout).base) for i in accesses)
 
 
 def _has_known_rows(loop: Loop, view: CFGView) -> bool:
