@@ -59,7 +59,7 @@ def _has_all_tests(options: JitOptions) -> bool:
 class CompiledFunction:
     """Machine code for one tuple of argument types.
 
-    Where lengths of short rows matter, or whether arrays overlap, code is made when it is wanted (`make_ready`), as calls
+    Where lengths of short rows matter, or whether arrays overlap, code is made when it is wanted (`make_ready`): calls
     with such rows, or arrays, run code of their own. Other code is made at once.
 
     Attributes
