@@ -16,6 +16,8 @@ import pytest
 
 from pairs import WHOLE, Product, spread
 
+HERE = Path(__file__).parent
+
 # Every launch checks passes, some of each program's, and tests leave nothing in the user's cache.
 SOME = "8"
 os.environ.setdefault("WEFT_CHECK", "1" if WHOLE else SOME)
@@ -43,16 +45,23 @@ else:
 
 # Compilers make many objects and few cycles: looking for these as often as Python does takes a quarter of the time,
 # and what has lived through one search mostly lives on.
-gc.set_threshold(200_000, 60, 10)
+gc.set_threshold(1_000_000, 60, 10)
 
 
 UNCHECKED = pytest.StashKey[bool]()
 """Set of tests whose passes are not checked."""
 
-CHECKED = 4
-"""Of so many cases of a test, or tests of a file that have no cases, one has its passes checked.
+CHECKED = 8
+"""Of so many cases of a test, or of all tests of a file that have fewer, one has its passes checked.
 
 To check all takes a third of the time.
+"""
+
+QUICK = ("conformance", "codegen", "frontend", "loops", "ptx", "sequential", "transform")
+"""Rooms of tests that ask what code computes: where passes are not checked, LLVM does not take much care either.
+
+To let it do all that it does for users takes a third of the time. Tests that look at machine code say so
+(``optimized``).
 """
 
 
@@ -66,14 +75,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             has_cases = hasattr(item, "callspec")
             cases.setdefault(item.nodeid.partition("[" if has_cases else "::")[0], []).append(item)
     left_out: set[pytest.Item] = set()
+    groups: dict[str, list[pytest.Function]] = {}
     for name, many in cases.items():
         kept = many
         if many[0].get_closest_marker("spread"):
             chosen = spread([_values(i) for i in many], [not _may_run(i.callspec.params) for i in many])
             kept = [many[k] for k in chosen]
             left_out.update(set(many).difference(kept))
-        step = min(CHECKED, len(kept))
-        for number, item in enumerate(kept):
+        groups.setdefault(name if len(kept) >= CHECKED else name.partition("::")[0], []).extend(kept)
+    for name, many in groups.items():
+        step = min(CHECKED, len(many))
+        for number, item in enumerate(many):
             item.stash[UNCHECKED] = number % step != crc32(name.encode()) % step
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -127,20 +139,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     Where nothing else is asked for, passes are checked for some cases of a test. The others keep code for themselves,
     which without checks would be found again by whatever test comes later.
     """
+    from quick_code import quick_code
     from weft.diag.errors import SettingError
     from weft.machine.host import is_runnable
 
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
-        if item.stash.get(UNCHECKED, False) and os.environ["WEFT_CHECK"] == SOME:
+        if item.stash.get(UNCHECKED, False) and os.environ["WEFT_CHECK"] in (SOME, "0"):
             patch.setenv("WEFT_CHECK", "0")
             if os.environ.get("WEFT_CACHE_DIR") == KEPT:
                 patch.setenv("WEFT_CACHE_DIR", stack.enter_context(tempfile.TemporaryDirectory()))
+            if _is_quick(item):
+                stack.enter_context(quick_code())
         try:
             yield
         except SettingError as error:
             if is_runnable():
                 raise
             pytest.skip(error.message)
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    return item.path.relative_to(HERE).parts[0] in QUICK and not item.get_closest_marker("optimized")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -17,7 +17,7 @@ from weft.interp.memory.memory import Memory
 from weft.interp.program import Program
 from weft.ir.writer import write_module
 
-PROGRAMS = 400
+PROGRAMS = 240
 TRANSFORMED = 20
 GROUPS = 60
 PARTS = 8

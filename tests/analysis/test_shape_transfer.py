@@ -84,7 +84,7 @@ def some_range(rng: random.Random, bits: int) -> Interval | None:
 
 
 @pytest.mark.parametrize("op", [*BINARY, "icmp"])
-def test_every_strided_shape_with_every_constant_on_one_and_three_bits(op: str) -> None:
+def test_every_strided_shape_with_constants_on_one_and_three_bits(op: str) -> None:
     for bits, width in [(1, 2), (4, 4)] if FUZZ else [(1, 2), (3, 2)]:
         check_with_every_constant(op, bits, width)
 
@@ -94,10 +94,11 @@ def check_with_every_constant(op: str, bits: int, width: int) -> None:
     rng = np.random.default_rng(1)
     shapes = all_shapes(bits, width)
     for flags in FLAGS.get(op, [()]):
-        for shape in shapes:
+        for number, shape in enumerate(shapes):
             if not FUZZ and shape.nsw != shape.nuw:
                 continue
-            for value in range(1 << bits):
+            # Every second constant, by turns.
+            for value in range(1 << bits) if FUZZ or bits == 1 else range(number % 2, 1 << bits, 2):
                 predicate = PREDICATES[value % len(PREDICATES)] if op == "icmp" else None
                 assert_sound(domain, rng, op, flags, bits, [shape, domain.constant(bits, value)], predicate)
 

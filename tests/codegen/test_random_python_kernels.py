@@ -11,7 +11,7 @@ from codegen.kernel_doors import compare
 from generators.python_grids import PythonGrid
 from generators.python_groups import PythonGroup
 
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 3
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 0) or 2
 
 
 @pytest.mark.parametrize("drawn", [PythonGrid, PythonGroup])

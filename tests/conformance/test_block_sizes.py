@@ -25,7 +25,7 @@ SIZES = ((1, 7, 32, 100, 256, 1024),) if EVERY else ((1, 100), (7, 256))
 TOGETHER = ("atomics", "local_const", "shared_barriers", "warp")
 """Areas in which threads of a work-group meet, or have memory of their own in it."""
 
-APART = 12
+APART = 40
 
 
 def is_wanted(name: str, case: Case) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 import warnings
 from collections.abc import Callable
@@ -98,23 +99,25 @@ def test_of_vectors(call: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(VECTORS.keys() - {"nan"}))
 def test_histograms(kind: str) -> None:
-    assert_as_numpy("np.histogram(a)", VECTORS[kind])
-    assert_as_numpy("np.histogram(a, bins=7, range=(-1, 2.5))", VECTORS[kind])
-    assert_as_numpy("np.histogram(a, EDGES)", VECTORS[kind])
+    turn = sorted(VECTORS).index(kind)
+    for bins in in_turn(("10", "bins=7, range=(-1, 2.5)", "EDGES"), turn, 2):
+        assert_as_numpy(f"np.histogram(a, {bins})", VECTORS[kind])
     if VECTORS[kind].size > 1:
         weights = VECTORS[kind][::-1].copy()
-        for bins in ("6", "5, (-1, 2.5)", "EDGES"):
+        for bins in in_turn(("6", "5, (-1, 2.5)", "EDGES"), turn, 3):
             assert_as_numpy(f"np.histogram(a, {bins}, weights=b)", VECTORS[kind], weights)
 
 
 @pytest.mark.parametrize("kind", sorted(MATRICES))
 def test_reductions_keep_axes(kind: str) -> None:
     a = MATRICES[kind]
-    assert_as_numpy("np.sum(a, axis=1, keepdims=True), a - a.mean(axis=0, keepdims=True)", a)
-    assert_as_numpy("np.max(a, keepdims=True), a.std(0, keepdims=True), np.any(a, 1, keepdims=False)", a)
-    assert_as_numpy(
-        "np.sum(b, axis=(0, 2), keepdims=True), np.min(b, axis=1, keepdims=True)", a, a[:, :, None]
+    given: tuple[tuple[Any, ...], ...] = (
+        ("np.sum(a, axis=1, keepdims=True), a - a.mean(axis=0, keepdims=True)", a),
+        ("np.max(a, keepdims=True), a.std(0, keepdims=True), np.any(a, 1, keepdims=False)", a),
+        ("np.sum(b, axis=(0, 2), keepdims=True), np.min(b, axis=1, keepdims=True)", a, a[:, :, None]),
     )
+    for call, *arrays in in_turn(given, sorted(MATRICES).index(kind), 3):
+        assert_as_numpy(call, *arrays)
 
 
 def test_functions_of_two_numbers_have_methods() -> None:
@@ -159,10 +162,10 @@ def test_quantiles(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_sums_of_products(mode: str) -> None:
-    for a in ("float32", "int64"):
-        for b in ("float64", "uint8", "one"):
-            call = f"np.convolve(a, b, '{mode}'), np.correlate(a, b, '{mode}')"
-            assert_as_numpy(call, VECTORS[a], VECTORS[b])
+    call = f"np.convolve(a, b, '{mode}'), np.correlate(a, b, '{mode}')"
+    kinds = list(itertools.product(("float32", "int64"), ("float64", "uint8", "one")))
+    for a, b in in_turn(kinds, ("full", "same", "valid").index(mode), 3):
+        assert_as_numpy(call, VECTORS[a], VECTORS[b])
     assert_as_numpy("np.convolve(a, b), np.correlate(a, b)", FLOATS, FLOATS[:4])
     assert_as_numpy("np.convolve(a, b)", FLOATS, FLOATS[:0])
 
@@ -215,7 +218,7 @@ def test_linear_systems(kind: str) -> None:
     ]
     # Matrices of other types, and in another order, are code of their own; with complex numbers it is other code.
     turn = ("float32", "turned", "int64").index(kind) if kind in ("float32", "turned", "int64") else None
-    for call, *several in given if turn is None else in_turn(given, turn, 2):
+    for call, *several in given if turn is None else in_turn(given, turn, 3):
         for arguments in several:
             assert_as_numpy(call, *arguments)
 
@@ -284,14 +287,14 @@ def test_numbers_that_are_not_finite_or_in_no_order() -> None:
 def test_new_axes(kind: str) -> None:
     m = MATRICES[kind]
     row = np.arange(float(m.shape[1]))
-    assert_as_numpy(
-        "a[:, None], a[None], a[..., np.newaxis], a[None, ..., 1, None], a[2, None], a[1, 2, None]", m
+    calls = (
+        "a[:, None], a[None], a[..., np.newaxis], a[None, ..., 1, None], a[2, None], a[1, 2, None], b",
+        "a[:, None] * a, a[None, 1:3] + b, (a + b)[:, None, ::2], b[:, None] - b[None, :]",
+        "((a[:, None] - a[None]) ** 2).sum(-1), np.max(abs(a[:, :, None] - b), axis=2)",
+        "np.sum(a[:0, None] * b, axis=-1), a[:1][:, None] + a, b[None, None]",
     )
-    assert_as_numpy(
-        "a[:, None] * a, a[None, 1:3] + b, (a + b)[:, None, ::2], b[:, None] - b[None, :]", m, row
-    )
-    assert_as_numpy("((a[:, None] - a[None]) ** 2).sum(-1), np.max(abs(a[:, :, None] - b), axis=2)", m, row)
-    assert_as_numpy("np.sum(a[:0, None] * b, axis=-1), a[:1][:, None] + a, b[None, None]", m, row)
+    for call in in_turn(calls, list(MATRICES).index(kind), 2):
+        assert_as_numpy(call, m, row)
 
 
 def test_assignments_through_new_axes() -> None:
@@ -348,7 +351,7 @@ def test_averages(kind: str) -> None:
 @pytest.mark.parametrize(
     ("call", "arrays"),
     [
-        (call, in_turn(ARRAYS, n, 4))
+        (call, in_turn(ARRAYS, n + 2, 4))
         for n, call in enumerate(
             [
                 "np.flatnonzero(a), np.argwhere(a), np.ptp(a), np.nonzero(a)[-1],"

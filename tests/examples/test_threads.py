@@ -19,7 +19,7 @@ from examples.tiny import IRREGULAR, WORKGROUPS
 from examples.workgroups import kmeans, smith_waterman
 from weft import cuda
 
-ROUNDS = 1_000 if os.environ.get("WEFT_FUZZ") else 2
+ROUNDS = 1_000 if os.environ.get("WEFT_FUZZ") else 1
 
 
 def remembering(function: Callable[..., Any]) -> Callable[..., Any]:

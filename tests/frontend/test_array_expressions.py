@@ -233,7 +233,7 @@ def along(a):
     )
 
 
-@pytest.mark.parametrize("name", ["float32", "columns", "three"])
+@pytest.mark.parametrize("name", ["columns", "three"])
 def test_axes_are_reduced(name):
     a = SHAPES[name].astype(np.float64)
     for made, wanted in zip(
@@ -253,7 +253,7 @@ def test_matrices_are_multiplied():
     a, b, v, w = (RANDOM.normal(size=size) for size in ((4, 6), (6, 3), 6, 6))
     for made, wanted in zip(products(a, b, v, w), (a @ b, a @ v, w @ b, v @ v, a @ b), strict=True):
         same(made, wanted, close=True)
-    same(products(a.T.copy().T, b.astype(np.float32), v[::-1], w)[0], a @ b.astype(np.float32), close=True)
+    same(product(a.T.copy().T, b.astype(np.float32)), a @ b.astype(np.float32), close=True)
     with pytest.raises(errors.ArrayShapeError):
         products(a, a, v, w)
 
@@ -278,7 +278,7 @@ def test_products_of_matrices_add_up_in_order(shape: tuple[int, int, int], dtype
         rng.integers(-9, 9, (inner, columns)).astype(dtype),
     )
     given = [(a, b), (a[::-1], b.T.copy().T), (a, b[:, 0].copy()), *([(a[0], b)] if rows else [])]
-    for one, other in in_turn(given, SHAPES_OF_PRODUCTS.index(shape), 2):
+    for one, other in in_turn(given, SHAPES_OF_PRODUCTS.index(shape), 4):
         assert np.array_equal(product(one, other), one @ other)
     if dtype is np.float64 and inner:
         a, b = rng.random((rows, inner)), rng.random((inner, columns))

@@ -52,6 +52,7 @@ SIZES = (
 )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [scaled, multiplied, smoothed])
 def test_rows_of_flat_arrays_are_apart(function, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
@@ -132,7 +132,6 @@ INDICES = [flat, squared, across, by_counters]
 small = st.integers(0, 6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([flat, squared, across, by_counters]),
     small,

@@ -162,7 +162,7 @@ def solved(a, x):
 def test_extents_of_arrays_are_bounds_in_python(function: Callable[..., None]) -> None:
     compiled = weft.jit(function, parallel="auto")
     draw = np.random.default_rng(3)
-    for n in (0, 1, 7, 8, 9, 17, 26):
+    for n in (0, 1, 7, 9, 17):
         a, x = draw.integers(1, 90, (n, n)) / 512 + np.eye(n), draw.integers(40, 90, n) / 64
         wanted, got = (a.copy(), x.copy()), (a.copy(), x.copy())
         function(*wanted)

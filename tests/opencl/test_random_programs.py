@@ -12,7 +12,7 @@ pytest.importorskip("ziglang")
 from codegen.opencl_programs import BATCH, choice_of, differences
 
 LARGE = bool(os.environ.get("WEFT_FUZZ"))
-PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 10)
+PROGRAMS = int(os.environ.get("WEFT_FUZZ") or 6)
 FIRST = int(os.environ.get("WEFT_FUZZ_FROM") or 0)
 
 

@@ -251,7 +251,7 @@ doors = {{
 huge = np.zeros(1_000_000, np.int64)
 for name, door in doors.items():
     door(np.zeros(256, np.int64))
-    for _ in range(2):
+    for _ in range({threads}):
         assert ended(lambda: door(np.ones(256, np.int64))), name
         assert right(), name
 output = sys.stdout
@@ -287,7 +287,7 @@ doors = {{
 }}
 for name, door in doors.items():
     door(3)
-    for _ in range(2):
+    for _ in range({threads}):
         assert ended(lambda: door(2**62)), name
         assert right(), name
 """,
@@ -408,7 +408,7 @@ def handle(number, frame):
 weft.set_num_threads(2)
 x = np.arange(64)
 mixes[4, 16](x, 3), adds(3), right()
-for door in (lambda: (mixes[4, 16](y := x.copy(), 8_000_000), y.tolist())[1], lambda: adds(300_000_000)):
+for door in (lambda: (mixes[4, 16](y := x.copy(), 2_000_000), y.tolist())[1], lambda: adds(75_000_000)):
     expected = door()
     calls = []
     signal.signal(signal.SIGINT, handle)

@@ -9,7 +9,7 @@ pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra
 
 from sequential.random_kernels import check
 
-LAST = 400 if os.environ.get("WEFT_FUZZ") else 10
+LAST = 400 if os.environ.get("WEFT_FUZZ") else 6
 
 
 def test_kernels_do_what_loops_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ def test_random_kernels_do_the_same_with_fewer_loads(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_hundred_small_ones_by_one_policy_each(name: str) -> None:
-    small = [seed for seed in range(100, 234) if seed % 4]
+def test_fifty_small_ones_by_one_policy_each(name: str) -> None:
+    small = [seed for seed in range(100, 167) if seed % 4]
     for seed in small[NAMES.index(name) :: len(NAMES)]:
         check(seed, (name,))
 

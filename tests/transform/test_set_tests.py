@@ -88,6 +88,7 @@ def vowels(letters):
     return n
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
 def test_vowels_are_counted_in_vectors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
