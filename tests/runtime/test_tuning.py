@@ -57,6 +57,27 @@ def arrays(size: int = 1000) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(size, dtype=np.float32), np.ones(size, np.float32)
 
 
+def test_a_function_with_short_rows_is_known_to_machine_code_once(monkeypatch) -> None:
+    """Calls for which there was no code looked for it for ever."""
+    monkeypatch.setenv("WEFT_CHECK", "0")
+
+    @weft.jit(tune="measure")
+    def lengths(points, out):
+        for i in prange(points.shape[0]):
+            total = points.dtype.type(0)
+            for k in range(points.shape[1]):
+                total += points[i, k] ** 2
+            out[i] = total
+
+    out = np.zeros(40)
+    for columns in (3, 100):
+        for _ in range(2):
+            lengths(np.ones((40, columns)), out)
+            assert (out == columns).all()
+    lengths(np.ones((40, 3), np.float32), out)
+    assert (out == 3).all()
+
+
 def test_loops_run_once_on_the_users_arrays():
     x, y = arrays()
     function = weft.jit(scaled, tune="measure")

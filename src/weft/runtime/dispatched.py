@@ -38,7 +38,9 @@ class Dispatched:
             take_over(cls)
 
     def _add(self, record: Record) -> None:
-        """Have a record, which machine code looks at first."""
+        """Have a record, which machine code looks at first, once."""
+        if record.address in self._records:
+            return
         self._records[record.address] = record
         self._table = record.before(self._table)
 
