@@ -421,6 +421,7 @@ def nearest_rows(numbers, rows, places):
         places[n] = place
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 def test_a_row_that_all_threads_share_does_not_speak_for_lanes(isa: Isa) -> None:
     """But lanes whose rows a loop around comes back to have them in the nearest cache."""
@@ -441,6 +442,7 @@ def test_products_with_a_shared_row_are_right(width: int | None) -> None:
     assert (sums == table @ row).all()
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
 def test_threads_that_walk_along_rows_leave_them_to_the_vectorizer_of_llvm(isa: Isa) -> None:
     made = lowered(factor_rows, isa, np.zeros((3, 12, 12), np.float32))

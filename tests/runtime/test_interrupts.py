@@ -326,13 +326,14 @@ assert right()
 def test_a_launch_goes_on_when_the_handler_returns(tmp_path: Path) -> None:
     script(
         """
-calls = []
+calls, over = [], []
 def note(number, frame):
     calls.append(number)
     # The handler may compile and launch, and put another handler in its place.
     assert right()
     if len(calls) == 3:
         signal.signal(signal.SIGINT, replaced)
+    over.append(number)
 
 def replaced(number, frame):
     raise ZeroDivisionError
@@ -340,14 +341,15 @@ def replaced(number, frame):
 weft.set_num_threads(2)
 for door in (lambda x: waits[16, 16](x), counts, shared):
     door(np.zeros(256, np.int64))
-    calls.clear()
+    calls.clear(), over.clear()
     signal.signal(signal.SIGINT, note)
     x = np.ones(256, np.int64)
     def press():
         for k in range(4):
             time.sleep(0.05)
             send()
-            while len(calls) == k < 3:
+            # The handler takes long where it compiles, and the last one is for the other handler.
+            while len(over) == k < 3:
                 time.sleep(0.001)
     pressing = threading.Thread(target=press)
     pressing.start()
@@ -408,14 +410,18 @@ def handle(number, frame):
 weft.set_num_threads(2)
 x = np.arange(64)
 mixes[4, 16](x, 3), adds(3), right()
-for door in (lambda: (mixes[4, 16](y := x.copy(), 2_000_000), y.tolist())[1], lambda: adds(75_000_000)):
+for door in (lambda: (mixes[4, 16](y := x.copy(), 8_000_000), y.tolist())[1], lambda: adds(300_000_000)):
     expected = door()
     calls = []
     signal.signal(signal.SIGINT, handle)
     over = threading.Event()
     def press():
+        # The door goes on between two of them, however long the handler takes.
         while not over.wait(0.003):
+            told = len(calls)
             send()
+            while len(calls) == told and not over.is_set():
+                time.sleep(0.001)
     pressing = threading.Thread(target=press)
     pressing.start()
     assert door() == expected
