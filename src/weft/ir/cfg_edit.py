@@ -7,7 +7,7 @@ split block have the block's predicate, a block on a split edge has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from weft.graph.cfg import reachable
 from weft.ir.block import BasicBlock
@@ -111,3 +111,29 @@ def replace_and_erase(instruction: Instruction, value: Value) -> None:
     """Let all users of `instruction` use `value`, and remove it."""
     instruction.replace_all_uses(value)
     instruction.erase()
+
+
+def lead_through(sources: Collection[BasicBlock], target: BasicBlock, name: str) -> BasicBlock:
+    """Put a new block before `target`, through which its edges from `sources` go; return it.
+
+    It has no predicate.
+    """
+    assert target.function is not None
+    made = target.function.add_block(name)
+    for phi in list(target.phis()):
+        arriving = [(value, block) for value, block in phi.incoming() if block in sources]
+        joined = made.append(Instruction("phi", phi.type, name=phi.name, flags=phi.flags, loc=phi.loc))
+        for value, block in arriving:
+            joined.add_incoming(value, block)
+        for i in reversed(range(len(phi.blocks))):
+            if phi.blocks[i] in sources:
+                phi.remove_incoming(i)
+        phi.add_incoming(joined, made)
+    loc = None
+    for source in sources:
+        loc = loc or source.terminator.loc
+        for i, successor in enumerate(source.terminator.successors):
+            if successor is target:
+                source.terminator.set_block(i, made)
+    made.append(Instruction("br", VOID, blocks=(target,), loc=loc))
+    return made

@@ -22,6 +22,7 @@ from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
 from weft.ptx.lift.flushing import flushed_registers
 from weft.ptx.lift.integers import CARRY
+from weft.ptx.lift.latches import join_latches
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.memory import space_in
 from weft.ptx.lift.operations import is_selected, operation_of
@@ -30,7 +31,6 @@ from weft.ptx.lift.unrolling import keep_rolled
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
 from weft.ptx.lift.warps import has_numbered_barriers
 from weft.ptx.scopes import without_scopes
-from weft.transform.loops.simplify_loops import join_latches
 
 
 def lift_kernel(text: syntax.Module, name: str, lock_step: bool = False) -> Module:

@@ -7,12 +7,10 @@ blocks that only it branches to. Nothing else changes: edges are led through new
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Function, Instruction
+from weft.ir import Function
+from weft.ir.cfg_edit import lead_through
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.types import VOID
 
 
 def simplify_loops(function: Function) -> bool:
@@ -21,25 +19,6 @@ def simplify_loops(function: Function) -> bool:
     while _simplify_one(function):
         changed = True
     return changed
-
-
-def join_latches(function: Function) -> None:
-    """Let each loop go around through one block, before LLVM takes one that does so from several places for a nest.
-
-    Lanes that go around from one place would wait for all that do so from another.
-    """
-    while _join_one(function):
-        pass
-
-
-def _join_one(function: Function) -> bool:
-    view = cfg_of(function)
-    for loop in loop_forest(view.cfg).loops:
-        if len(loop.latches) > 1 and not loop.is_irreducible:
-            header = view.blocks[loop.header]
-            lead_through([view.blocks[b] for b in loop.latches], header, f"{header.name}.latch")
-            return True
-    return False
 
 
 def _simplify_one(function: Function) -> bool:
@@ -66,26 +45,3 @@ def _simplify(view: CFGView, loop: Loop) -> bool:
             lead_through(leaving, exit_block, f"{exit_block.name}.exit")
             changed = True
     return changed
-
-
-def lead_through(sources: Collection[BasicBlock], target: BasicBlock, name: str) -> BasicBlock:
-    """Put a new block before `target`, through which its edges from `sources` go; return it."""
-    assert target.function is not None
-    made = target.function.add_block(name)
-    for phi in list(target.phis()):
-        arriving = [(value, block) for value, block in phi.incoming() if block in sources]
-        joined = made.append(Instruction("phi", phi.type, name=phi.name, flags=phi.flags, loc=phi.loc))
-        for value, block in arriving:
-            joined.add_incoming(value, block)
-        for i in reversed(range(len(phi.blocks))):
-            if phi.blocks[i] in sources:
-                phi.remove_incoming(i)
-        phi.add_incoming(joined, made)
-    loc = None
-    for source in sources:
-        loc = loc or source.terminator.loc
-        for i, successor in enumerate(source.terminator.successors):
-            if successor is target:
-                source.terminator.set_block(i, made)
-    made.append(Instruction("br", VOID, blocks=(target,), loc=loc))
-    return made
