@@ -175,6 +175,7 @@ def _are_apart(loop: ParallelLoop, captured: Collection[Value], module: Module, 
     bases = [locate(v, module.layout).base for v in captured if v.type.is_pointer]
     if not all(is_identified(base) or (promised and isinstance(base, Argument)) for base in bases):
         return False
+    most = max(map(bases.count, bases), default=0)
     for block in loop.loop.blocks:
         for instruction in block.instructions:
             if not (may_read(instruction) or may_write(instruction)):
@@ -183,9 +184,11 @@ def _are_apart(loop: ParallelLoop, captured: Collection[Value], module: Module, 
                 if not pointer.type.is_pointer or pointer.is_function:
                     continue
                 base = locate(pointer, module.layout).base
-                if not (promised or base in bases or is_identified(base)):
+                known = base in bases or is_identified(base)
+                if not (known or promised):
                     return False
-                if may_write(instruction) and bases.count(base) > 1:
+                # What is written to by way of a φ may be any of them.
+                if may_write(instruction) and (bases.count(base) if known else most) > 1:
                     return False
     return True
 
