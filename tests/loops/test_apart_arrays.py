@@ -248,3 +248,21 @@ def test_calls_are_told_apart_by_the_lengths_that_mattered_at_first(through_pyth
     before = len(through_python)
     solve(a, b, out)
     assert len(through_python) == before and (out == 0.5).all()
+
+
+def test_an_array_that_is_as_it_was_in_the_end_is_written_to() -> None:
+    @weft.jit
+    def look(a, b, out):
+        before = a[0]
+        a[0] = 5
+        out[0] = b[0]
+        a[0] = before
+
+    for _ in range(2):
+        x, out = np.ones(4), np.zeros(4)
+        look(x, x, out)
+        assert out[0] == 5 and x[0] == 1
+        look(x, np.full(4, 3.0), out)
+        assert out[0] == 3 and x[0] == 1
+    (code,) = look.overloads.values()
+    assert code.written == (0, 2)

@@ -91,9 +91,7 @@ def start(
         _bound_rows(made, dict(options.known))
         mark_arrays(made, lambda array: LONG * array.dtype.size)
     apart = arrays_of(made) if options.overlap is not Overlap.ANY else {}
-    if options.overlap is Overlap.NONE:
-        promise_apart(made.kernel, apart)
-    elif options.overlap is Overlap.SOME:
+    if options.overlap is Overlap.SOME:
         made.remarks.add(RemarkKind.TRANSFORM, _OWN_CODE)
     interface = SlotInterface(len(components(made.result)), made.allocates)
     arrays = tuple(array for param in made.params if (array := _array_parameters(param)) is not None)
@@ -101,7 +99,10 @@ def start(
         made.module, made.kernel.name, interface, options, TargetSpec.chosen(), timings, runner, arrays
     )
     errors = [[kind, message, at.file, at.line, at.column] for kind, message, at in made.errors]
+    # What is written is asked before the promise, under which a store that others could see may be gone.
     written = written_arrays(started.unit.module, started.unit.function, apart)
+    if options.overlap is Overlap.NONE:
+        promise_apart(started.unit.function, apart)
     return started, Results(result, errors, made.result, written), tuple(made.remarks)
 
 
