@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import Literal
 
 from msgspec import Struct
 
@@ -10,6 +11,9 @@ from weft.brush import BrushOption
 from weft.fast_math import FastMath, fast_math
 from weft.options import Overlap, require_lane_options
 from weft.switches import ALL_ON, Switches
+
+Tried = Literal["widths", "brushes"]
+"""What is measured on the arguments of a first call."""
 
 
 class JitOptions(Struct, frozen=True):
@@ -36,7 +40,7 @@ class JitOptions(Struct, frozen=True):
     brush
         The lanes of nests; None for those of one loop.
     tune
-        Whether brushes are measured on the arguments of the first call.
+        What is tried on the arguments of the first call: widths beside what `brush` says, or brushes; None for nothing.
     known
         Parameters by number, and the values that they have; the caller sees to that.
     small_arrays
@@ -54,7 +58,7 @@ class JitOptions(Struct, frozen=True):
     debug: bool = False
     switches: Switches = ALL_ON
     brush: BrushOption = None
-    tune: bool = False
+    tune: Tried | None = None
     known: tuple[tuple[int, int], ...] = ()
     small_arrays: bool = False
     overlap: Overlap = Overlap.ANY
@@ -70,7 +74,7 @@ def jit_options(
     debug: bool = False,
     switches: Switches = ALL_ON,
     brush: BrushOption = None,
-    tune: bool = False,
+    tune: Tried | None = None,
 ) -> JitOptions:
     """The options that a decorator is given.
 

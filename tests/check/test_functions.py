@@ -14,7 +14,7 @@ import weft.passes.loop_jobs as loop_jobs
 from check.test_findings import after, invert_branches, subtract_instead
 from weft import prange
 from weft.errors import MiscompilationError
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 
 LANES = ["linearization", "widening"]
 PARTIAL = [f"{name} (partial lane groups)" for name in LANES]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft import prange
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 from weft.options import Overlap
 
 FACTOR = np.arange(8.0)

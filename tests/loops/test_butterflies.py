@@ -98,7 +98,9 @@ def far(x, begin, count, d, times):
             x[k + d] = a - b
 
 
-def both(function: Callable[..., None], *arguments: object, **options: object) -> weft.loops.jit.JitFunction:
+def both(
+    function: Callable[..., None], *arguments: object, **options: object
+) -> weft.loops.jit_function.JitFunction:
     """Run a function compiled and in Python; assert that memory is the same."""
     compiled = weft.jit(**options)(function)
     mine = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]

@@ -141,8 +141,8 @@ def test_results_have_extents_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_measured_functions_are_made_for_arrays_as_large(
     length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unmeasured(function, types, options, args, compiled):
-        return compiled(replace(options, tune=False))
+    def unmeasured(function, types, options, args, compiled, serving):
+        return compiled(replace(options, tune=None))
 
     monkeypatch.setattr(tuning, "tuned", unmeasured)
 

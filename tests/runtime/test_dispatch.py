@@ -18,7 +18,7 @@ import pytest
 
 import weft
 from weft.frontend.python.types import NoneType
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 from weft.runtime.dispatch import calls
 from weft.runtime.dispatch_records import argument_words
 from weft.types import bool_, float32, int8, int64, uint16, uint64
@@ -510,7 +510,7 @@ IN_A_THREAD = """
 import threading
 import numpy as np
 import weft
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 
 through_python = []
 plain = JitFunction._call

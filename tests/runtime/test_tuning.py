@@ -14,7 +14,7 @@ from weft.errors import SignatureError
 from weft.machine.targets import AVX2, AVX512, SSE2
 from weft.runtime import tuning
 
-KNOWN: list[str] = []
+KNOWN: list[object] = []
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +108,47 @@ def test_fastest_width_is_taken(slow, monkeypatch):
     (compiled,) = kernel.overloads.values()
     assert compiled.options.width == (None if slow == 1 else 1)
     np.testing.assert_array_equal(y, 2 * x + 1)
+
+
+def transposed(x, y):
+    for i in prange(x.shape[0]):
+        for j in prange(x.shape[1]):
+            y[j, i] = x[i, j]
+
+
+@pytest.mark.parametrize("brush", [None, False])
+def test_what_weft_chooses_by_itself_is_tried(brush, monkeypatch):
+    """Nests had boxes as chosen, and none as measured, where no width made up for it."""
+    monkeypatch.setattr("weft.loops.tuning.fastest", lambda name, versions, args: 0)
+    x = np.arange(12800, dtype=np.float32).reshape(80, 160)
+    plain, measured = weft.jit(transposed, brush=brush), weft.jit(transposed, brush=brush, tune="measure")
+    for function in (plain, measured):
+        y = np.zeros((160, 80), np.float32)
+        function(x, y)
+        assert (y == x.T).all()
+    assert [str(r) for r in measured.remarks] == [str(r) for r in plain.remarks]
+    assert any("box" in r.message for r in measured.remarks) == (brush is None)
+
+
+def test_code_for_short_rows_is_measured_where_it_serves(monkeypatch):
+    def noting(name, versions, args):
+        KNOWN.extend(version.__self__.options.known for version in versions)
+        return 0
+
+    monkeypatch.setattr("weft.loops.tuning.fastest", noting)
+
+    @weft.jit(tune="measure")
+    def lengths(points, out):
+        for i in prange(points.shape[0]):
+            total = 0.0
+            for k in range(points.shape[1]):
+                total += points[i, k] ** 2
+            out[i] = total
+
+    out = np.zeros(4000)
+    lengths(np.ones((4000, 3)), out)
+    assert (out == 3).all()
+    assert len(KNOWN) == 2 and all(3 in dict(known).values() for known in KNOWN)
 
 
 def test_next_process_does_not_measure():

@@ -39,7 +39,7 @@ from weft.loops.build import lower as lower_function
 from weft.loops.c_header import c_declaration
 from weft.loops.elementwise import VectorizedFunction
 from weft.loops.elementwise_loops import along_line
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 from weft.loops.llvm_ir import read_source, vectorize_ir
 from weft.opencl.program import Program
 from weft.options import Overlap, Timings

@@ -12,7 +12,7 @@ from weft.diag.source import SourceSpan
 from weft.frontend.python.compile import FrontendResult, compile_python
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.types import KernelType, Signature
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 
 
 def kernels_of(module: ModuleType, names: Sequence[str]) -> dict[str, Kernel]:

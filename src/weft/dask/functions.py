@@ -15,7 +15,7 @@ from weft.frontend.python.types import Array, KernelType, Scalar
 from weft.frontend.python.wording import described
 from weft.loops.elementwise import VectorizedFunction
 from weft.loops.generalized import GeneralizedFunction
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 
 
 class OnBlocks(Struct, frozen=True):

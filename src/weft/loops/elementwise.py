@@ -28,7 +28,7 @@ from weft.loops import elementwise_loops as loops
 from weft.loops.compiled import CompiledFunction
 from weft.loops.element_types import ElementTypes, number_type
 from weft.loops.elementwise_walks import ElementwiseWalks
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array
 from weft.loops.ufunc_methods import UfuncMethods
 from weft.options import checking

@@ -11,7 +11,7 @@ import numpy as np
 from weft.diag.errors import ArgumentError
 from weft.jit_options import JitOptions
 from weft.loops import elementwise_loops as loops
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 
 SHORT_ROW = 64
 """Rows of fewer elements are not worth a loop of their own."""

@@ -24,7 +24,7 @@ from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
-from weft.loops.jit import JitFunction
+from weft.loops.jit_function import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from weft.brush import AUTO, Brush, brush_of
+from weft.brush import Brush, brush_of
 from weft.frontend.python.types import KernelType
 from weft.jit_options import JitOptions
 from weft.loops.compiled import CompiledFunction
@@ -28,24 +28,33 @@ CANDIDATES = 8
 def tuned(
     function: FunctionType, types: tuple[KernelType, ...], options: JitOptions, args: Sequence[Any],
     compiled: Callable[[JitOptions], CompiledFunction],
+    serving: Callable[[CompiledFunction], CompiledFunction],
 ) -> CompiledFunction:  # fmt: skip
-    """The function, compiled in the version that is fastest on arguments like these; these stay as they are."""
+    """The function, compiled in the version that is fastest on arguments like these; these stay as they are.
+
+    `serving` gives what of a version serves a call with them.
+    """
     spec = TargetSpec.chosen()
     winners, place = Winners(code_key("tuned", function, types, options, spec)), place_of(args)
     won = winners.at(place)
     if won is not None:
         return compiled(_named(won, options))
-    tried = _brushes(function, types, options) if options.brush == AUTO else _widths(options, spec)
+    tried = _brushes(function, types, options) if options.tune == "brushes" else _widths(options, spec)
     versions = [compiled(one) for one in tried]
     best = 0
     if len(versions) > 1:
-        best = fastest(function.__name__, [version.call for version in versions], args)
+        best = fastest(function.__name__, [serving(version).call for version in versions], args)
     winners.put(place, _name(tried[best]))
     return versions[best]
 
 
 def _widths(options: JitOptions, spec: TargetSpec) -> list[JitOptions]:
-    return [replace(options, tune=False, width=width) for width in widths_to_try(spec.isa)]
+    """What weft chooses by itself, boxes of nests among it, and the innermost loop in lanes of some widths."""
+    return [_of_width(options, width) for width in widths_to_try(spec.isa)]
+
+
+def _of_width(options: JitOptions, width: int | None) -> JitOptions:
+    return replace(options, tune=None, width=width, brush=options.brush if width is None else None)
 
 
 def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> list[JitOptions]:
@@ -53,11 +62,11 @@ def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: Jit
     from weft.codegen.brush_choice import is_of_one_loop
     from weft.loops.build import lower
 
-    lowered, _, _ = lower(function, types, None, replace(options, tune=False), Timings())
+    lowered, _, _ = lower(function, types, None, replace(options, tune=None), Timings())
     best = [w.brush for w in lowered.weighed]
     rows = sorted((b for b in best if is_of_one_loop(b) and b.extents[-1] > 1), key=lambda b: b.width)
     tried = dict.fromkeys([None, *rows[:1], *best[:CANDIDATES]])
-    return [replace(options, tune=False, brush=brush) for brush in tried]
+    return [replace(options, tune=None, brush=brush) for brush in tried]
 
 
 def _name(options: JitOptions) -> str:
@@ -67,6 +76,6 @@ def _name(options: JitOptions) -> str:
 
 def _named(name: str, options: JitOptions) -> JitOptions:
     """The version of that name."""
-    if options.brush == AUTO:
-        return replace(options, tune=False, brush=brush_of(name or None))
-    return replace(options, tune=False, width=int(name) if name else None)
+    if options.tune == "brushes":
+        return replace(options, tune=None, brush=brush_of(name or None))
+    return _of_width(options, int(name) if name else None)

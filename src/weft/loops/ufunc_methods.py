@@ -15,7 +15,7 @@ from weft.loops import reduction_loops as loops
 
 if TYPE_CHECKING:
     from weft.loops.element_types import ElementTypes
-    from weft.loops.jit import JitFunction
+    from weft.loops.jit_function import JitFunction
 
 _NO_VALUE: Any = object()
 
