@@ -364,6 +364,45 @@ def test_threads_that_load_how_long_they_go_on_run_thread_after_thread(isa: Isa)
     assert re.fullmatch(r"which takes about \d+ % of the time of \d+ lanes", choice.reason)
 
 
+EXTREMES = """
+define void @k(ptr %out, ptr %in, ptr %starts, i64 %stride, i64 %tid.x) "weft.kernel" {{
+entry:
+  %at = getelementptr i64, ptr %starts, i64 %tid.x
+  %loaded = load i64, ptr %at
+  %regular = mul i64 %tid.x, %stride
+  %row = getelementptr double, ptr %in, i64 %{start}
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %more, %head ]
+  %mean = phi double [ 0.0, %entry ], [ %moved, %head ]
+  %p = getelementptr double, ptr %row, i64 %k
+  %v = load double, ptr %p
+  %gap = fsub double %v, %mean
+  %part = fmul double %gap, 0.125
+  %moved = fadd double %mean, %part
+  %more = add i64 %k, 1
+  %c = icmp slt i64 %more, %stride
+  br i1 %c, label %head, label %done
+done:
+  %to = getelementptr double, ptr %out, i64 %tid.x
+  store double %moved, ptr %to
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize(("start", "lanes"), [("regular", 8), ("loaded", 64)])
+def test_rows_at_equal_distances_may_share_a_set_of_the_cache_and_others_do_not(
+    start: str, lanes: int
+) -> None:
+    kernel = read_module(EXTREMES.format(start=start)).functions["k"]
+    domain = domain_named("product", (16,))
+    divergence = analyze_divergence(
+        kernel, domain=domain, initial={kernel.args[4]: domain.strided(1, 64, 16)}, width=16
+    )
+    assert choose_width(divergence, AVX512, in_lanes=True).width == lanes
+
+
 @cuda.jit
 def factor_rows(matrices):
     n = cuda.grid(1)

@@ -67,20 +67,30 @@ def keeps_own_stack(divergence: Divergence, blocks: Iterable[BasicBlock]) -> boo
 
 
 def goes_along_rows(divergence: Divergence) -> bool:
-    """Whether lanes go along rows of their own, be they far apart or not: in step, each has a line of the cache.
+    """Whether lanes go along rows of their own at equal distances, be they far apart or not: in step, each has a line.
 
-    Rows that are gone through again and again are none, as they are copied side by side where they fit, nor are those
-    of which loops around others take a step.
+    Rows at equal distances may all begin in one set of the nearest cache. Those whose places are loaded, or found by
+    what is, begin in any. Rows that are gone through again and again are none, as they are copied side by side where
+    they fit, nor are those of which loops around others take a step.
     """
     view, loops = divergence.facts.view, divergence.facts.propagation.loops
     again = {load for row in reread_rows(divergence).rows for load in row.reads}
     return any(
-        walks_apart(access, divergence, in_loop=True) and not may_be_neighbours(access, divergence)
+        walks_apart(access, divergence, in_loop=True)
+        and not may_be_neighbours(access, divergence)
+        and _is_at_equal_distances(access, divergence)
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None and not loop.children
         for access in block.instructions
         if access not in again
     )
+
+
+def _is_at_equal_distances(access: Instruction, divergence: Divergence) -> bool:
+    """Whether each lane is as far from the next one, as far as is known."""
+    location = linear_location(access.pointer, divergence.function.layout)
+    shapes = [divergence.shape(value) for value in (location.base, *location.terms)]
+    return all(shape.is_affine for shape in shapes)
 
 
 def may_be_neighbours(access: Instruction, divergence: Divergence) -> bool:
