@@ -26,7 +26,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.own_walks import goes_along_rows, stores_own_rows
+from weft.analysis.loops.own_walks import goes_along_rows, scatters_by_loaded, stores_own_rows
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.one_thread import cycles_alone, may_be_alone, may_turn_out_far, searches
@@ -163,6 +163,8 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
         least, most = constants.far_open
     if stores_own_rows(divergence):
         least, most = min(least, constants.rows_open[0]), max(most, constants.rows_open[1])
+    if scatters_by_loaded(divergence):
+        least = min(least, constants.scatters_open)
     if max(parts) < least and may_be_alone(divergence, in_loop=in_loop):
         # `choose_width` has them run alone. It has lanes for others, which are not left alone with them.
         return None

@@ -103,6 +103,11 @@ class Constants(Struct, frozen=True):
         Measured on Intel's Ice Lake, AVX2 and AVX-512: Walsh transforms of 16 doubles, at 6.1, take 0.3 to 0.5 times as
         long alone as in the best lanes, LU of 4 x 4 doubles, at 1.8, half as long. On AMD's Zen 3, Cholesky of 6 x 6
         floats in a loop, at 0.40, takes twice as long alone: rows so short stay in the nearest cache.
+    scatters_open
+        Of the cycles in lanes, a thread must take less by itself for lanes to be no choice, where it stores at places
+        that it loads. Measured on Intel's Emerald Rapids: the keys of a radix sort, at 0.38 with AVX-512 and 0.27 on
+        AVX2, take 1.5 to 1.9, and 1.1 to 1.4 times as long alone as in the best lanes; on AMD's Zen 3 they are fastest
+        alone.
     boxes_worthwhile
         Of the cycles of rows, more must not be left for other boxes to be worth code for each size of work-groups.
         Guess.
@@ -193,6 +198,7 @@ class Constants(Struct, frozen=True):
     searches_open: tuple[float, float] = (0.6, 32.0)
     far_open: tuple[float, float] = (0.6, 1.5)
     rows_open: tuple[float, float] = (0.35, 10.0)
+    scatters_open: float = 0.2
     boxes_worthwhile: float = 0.65
     round: float = 20.0
     test: float = 2.0

@@ -41,6 +41,7 @@ _PASS_METHODS = {
     "dce": "add_dead_code_elimination_pass",
     "dse": "add_dead_store_elimination_pass",
     "loop-simplify": "add_loop_simplify_pass",
+    "loop-unroll": "add_loop_unroll_pass",
     "lcssa": "add_lcssa_pass",
     "lowerswitch": "add_lower_switch_pass",
     "mergereturn": "add_unify_function_exit_nodes_pass",

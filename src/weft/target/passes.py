@@ -132,6 +132,9 @@ WHOLE_IN_ORDER = Pipeline("whole-in-order", 3, vectorize=True, superwords=False)
 """The same for modules whose loops add up several rows at a time, each in order, or wait for divisions: as a superword
 they would be gathered (atax of PolyBench takes 5.8 ms so, 2.1 ms without; adi 78 and 63)."""
 
+_UNROLLED = ("loop-unroll", "instcombine", "simplifycfg")
+"""Behind the simplification of functions: several rounds in one of short loops, as of counters for one thread."""
+
 FINAL_FAST = Pipeline("final-fast", 1, unroll=False)
 """After widening, where compile time matters more than the code's speed."""
 
@@ -157,6 +160,8 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     if passes.once:
         module.run_passes(("always-inline", "globaldce"), machine)
         module.simplify_functions(passes.level, machine, unroll=passes.unroll)
+        if passes.unroll:
+            module.run_passes(_UNROLLED, machine)
     else:
         module.run_pipeline(
             passes.level,

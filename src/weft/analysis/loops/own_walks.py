@@ -128,6 +128,42 @@ def stores_own_rows(divergence: Divergence) -> bool:
     return False
 
 
+def scatters_by_loaded(divergence: Divergence) -> bool:
+    """Whether each iteration of some loop stores where something that it loads says, another place for each lane.
+
+    Places that it reads as well, as those of counts, are not meant. A processor that runs one thread goes on to later
+    loads before it knows where the stores go, and begins again where one of them reads what was stored; lanes load for
+    several threads first.
+    """
+    view, loops = divergence.facts.view, divergence.facts.propagation.loops
+    read = {i.pointer for i in divergence.function.instructions() if i.op == "load" and i.is_plain_access}
+    return any(
+        store.op == "store"
+        and store.is_plain_access
+        and store.pointer not in read
+        and divergence.access_form(store).form is Form.GATHER
+        and _is_loaded(store.pointer, {view.blocks[n] for n in loop.blocks})
+        for number, block in enumerate(view.blocks)
+        if (loop := loops.innermost[number]) is not None
+        for store in block.instructions
+    )
+
+
+def _is_loaded(value: Value, blocks: set[BasicBlock]) -> bool:
+    """Whether a value is computed in some blocks from what is loaded there."""
+    work, seen = [value], {value}
+    while work:
+        found = work.pop()
+        if not isinstance(found, Instruction) or found.block not in blocks or found.is_phi:
+            continue
+        if found.op == "load":
+            return True
+        fresh = [v for v in found.operands if v not in seen]
+        seen.update(fresh)
+        work += fresh
+    return False
+
+
 def _only_counts(loop: Loop, view: CFGView) -> bool:
     """Whether a loop hands on counters alone."""
     if len(loop.latches) != 1:
