@@ -1,5 +1,6 @@
 """The width that is chosen for a kernel, and what is said of it."""
 
+import math
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -520,6 +521,34 @@ def test_products_with_a_shared_row_are_right(width: int | None) -> None:
     row, sums = random.integers(-100, 100, 120).astype(np.int32), np.zeros(300, np.int32)
     cuda.jit(products_with_one_row.py_func, width=width)[3, 128](table, row, sums)
     assert (sums == table @ row).all()
+
+
+@cuda.jit
+def weights_of_rows(rows, weights):
+    """Exponentials of a row, and then their shares of the sum, which is formed in order."""
+    n = cuda.grid(1)
+    if n < rows.shape[0]:
+        total = np.float32(0)
+        for k in range(rows.shape[1]):
+            weight = math.exp(rows[n, k])
+            weights[n, k] = weight
+            total += weight
+        for k in range(rows.shape[1]):
+            weights[n, k] = weights[n, k] / total
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_rows_that_are_added_up_in_order_speak_for_lanes(isa: Isa) -> None:
+    rows = np.zeros((300, 120), np.float32)
+    made = lowered(weights_of_rows, isa, rows, rows)
+    assert not any("inner loops run along rows" in r.message for r in made.remarks)
+
+
+def test_shares_of_rows_are_right() -> None:
+    rows = np.random.default_rng(5).random((300, 120)).astype(np.float32)
+    weights = np.zeros_like(rows)
+    weights_of_rows[3, 128](rows, weights)
+    assert np.allclose(weights, np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True), rtol=1e-5)
 
 
 @pytest.mark.optimized

@@ -11,7 +11,13 @@ nest reads, takes little of the time.
 from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.along_rows import carries_only_totals, is_along, is_along_rows, is_short
+from weft.analysis.loops.along_rows import (
+    adds_in_order,
+    carries_only_totals,
+    is_along,
+    is_along_rows,
+    is_short,
+)
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
@@ -23,8 +29,9 @@ from weft.ir.layout import DataLayout
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
     """Whether the uniform innermost loops of `function` go along rows that are far apart from lane to lane, mostly.
 
-    With `reordered`, loops along rows count whose totals LLVM may add up in lanes, and no others: in kernels, lanes
-    that look far apart may turn out to be neighbours. Where such a loop is in no other, one row of each lane is enough,
+    With `reordered`, loops along rows count whose totals LLVM may add up in lanes: in kernels, lanes that look far
+    apart may turn out to be neighbours. What loops access that add up in order speaks for lanes, as nothing else makes
+    vectors of them. Where such a loop is in no other, one row of each lane is enough,
     be what it meets with the same for all: a matrix times a vector.
     """
     layout = function.layout
@@ -40,7 +47,8 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if not (carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
-        if reordered and not is_along_rows(loop, view, layout):
+        in_order = reordered and adds_in_order(loop, view)
+        if reordered and not in_order and not is_along_rows(loop, view, layout):
             continue
         # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.
         in_one_walk = reordered and loop.parent is None
@@ -50,7 +58,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
                 continue
             if in_one_walk and divergence.is_uniform(access.pointer):
                 continue
-            if _is_near(access, divergence, layout):
+            if _is_near(access, divergence, layout) or in_order:
                 near += 1
             elif is_along(access, inside, layout):
                 far += 1

@@ -112,6 +112,11 @@ def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
     return all(_may_be_reordered(phi, inside) for phi in view.blocks[loop.header].phis())
 
 
+def adds_in_order(loop: Loop, view: CFGView) -> bool:
+    """Whether a loop carries a total of floats that may be added up in no other order: no vectorizer takes it."""
+    return not _adds_in_any_order(loop, view)
+
+
 def looks_up(loop: Loop, view: CFGView) -> bool:
     """Whether a loop accesses places that it has loaded where they are."""
     inside = {view.blocks[n] for n in loop.blocks}
