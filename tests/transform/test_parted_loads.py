@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import weft
+from codegen.machine_code import ISAS, compile_kernel
 from weft import cuda, prange
 from weft.interp import Memory, Program, run_function
 from weft.ir import Function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.machine.targets import Isa
 from weft.transform.parted_loads import part_loads
 
 CHOSEN = """
@@ -124,3 +126,45 @@ def test_kernels_and_loops_do_the_same_with_it_and_without() -> None:
             out = np.zeros_like(x)
             run(x, way, out)
             assert np.array_equal(out, wanted)
+
+
+BEHIND_A_LOOP = """
+define void @kernel(ptr %in, ptr %out, i64 %t) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %head ]
+  %next = add i64 %k, 1
+  %place = getelementptr i32, ptr %in, i64 %t
+  %seen = load volatile i32, ptr %place, align 4
+  %more = icmp ult i64 %next, %t
+  br i1 %more, label %head, label %behind
+behind:
+  %p = phi ptr [ %place, %head ]
+  %rounds = phi i64 [ %k, %head ]
+  %v = load i32, ptr %p, align 4
+  %number = trunc i64 %rounds to i32
+  %sum = add i32 %v, %number
+  %o = getelementptr i32, ptr %out, i64 %t
+  store i32 %sum, ptr %o, align 4
+  ret void
+}
+"""
+
+
+def test_what_leaves_a_loop_stays_where_its_exits_lead() -> None:
+    """Lanes that had left the loop got what the last one of them had in it."""
+    function = parsed(BEHIND_A_LOOP)
+    assert part_loads(function) == 0
+    assert what_is_left(function) == [10, 11, 13, 15]
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_lanes_keep_their_numbers_of_rounds_behind_a_loop(isa: Isa) -> None:
+    text = BEHIND_A_LOOP.replace("i64 %t)", 'i64 %n) "weft.kernel"').replace(
+        "entry:", "entry:\n  %t = call i64 @weft.local.id(i32 0)"
+    )
+    code = compile_kernel(read_module(text + "declare i64 @weft.local.id(i32)\n"), 8, isa)
+    given, out = np.arange(10, 26, dtype=np.int32), np.zeros(16, np.int32)
+    code((given, out, 0), (16, 1, 1), 1)
+    assert out.tolist() == [10, *(10 + 2 * t - 1 for t in range(1, 16))]

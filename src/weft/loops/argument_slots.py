@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from weft.frontend.python.types import Array, KernelType, Tuple
+from weft.frontend.python.types import Array, KernelType, Scalar, Tuple
 from weft.runtime.array_memory import LONG
 from weft.runtime.dispatch_records import argument_slots
 from weft.runtime.row_numbers import Restriction, product_of
@@ -36,3 +37,19 @@ def flat_types(types: Sequence[KernelType]) -> Iterator[KernelType]:
             yield from flat_types(type.items)
         else:
             yield type
+
+
+def bytes_of_arrays(types: Sequence[KernelType], slots: bytes) -> int:
+    """The bytes of array arguments, by the extents in their slots."""
+    from weft.frontend.python.components import parameter_components
+
+    words, at, total = memoryview(slots).cast("q"), 0, 0
+    for type in flat_types(types):
+        extents: list[int] = []
+        for component in parameter_components(type):
+            if component.role == "extent":
+                extents.append(words[at])
+            at += 1
+        if extents and isinstance(type, Array) and isinstance(type.dtype, Scalar):
+            total += math.prod(extents) * type.dtype.size
+    return total

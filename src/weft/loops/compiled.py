@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,9 @@ from msgspec.structs import replace
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_file, restore_remarks, store_file, store_remarks
 from weft.frontend.python.fingerprint import files_of
-from weft.frontend.python.types import Array, KernelType, Scalar, callees_of
+from weft.frontend.python.types import KernelType, callees_of
 from weft.jit_options import JitOptions
-from weft.loops.argument_slots import flat_types, restricted_sizes, slots_of_extents
+from weft.loops.argument_slots import bytes_of_arrays, restricted_sizes, slots_of_extents
 from weft.machine.host import demand_runnable, is_runnable
 from weft.options import Overlap, Timings, checking
 from weft.runtime.array_memory import LONG
@@ -319,7 +318,7 @@ class CompiledFunction:
         if start:
             threads = get_num_threads() if self._parallel else 1
             active = None if self._lane_count is None else self._lane_count.active_since(counted)
-            size = self._bytes(slots)
+            size = bytes_of_arrays(self.types, slots)
             tell("call", self.function.__name__, start, threads=threads, bytes=size, active=active)
         return self.finish(memory, args)
 
@@ -342,21 +341,6 @@ class CompiledFunction:
             return self._read(memory, args, NO_BLOCKS)
         head, error = _FRAME.unpack_from(memory, 8 * self._slots)
         return self._read(memory, args, handed_over(head, error, self._errors))
-
-    def _bytes(self, slots: bytes) -> int:
-        """The bytes of array arguments, by the extents in their slots."""
-        from weft.frontend.python.components import parameter_components
-
-        words, at, total = memoryview(slots).cast("q"), 0, 0
-        for type in flat_types(self.types):
-            extents: list[int] = []
-            for component in parameter_components(type):
-                if component.role == "extent":
-                    extents.append(words[at])
-                at += 1
-            if extents and isinstance(type, Array) and isinstance(type.dtype, Scalar):
-                total += math.prod(extents) * type.dtype.size
-        return total
 
     def lowered(self) -> LoweredFunction:
         """The function as LLVM text before the final pipeline; compiled again when the code was cached."""

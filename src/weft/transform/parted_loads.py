@@ -7,17 +7,21 @@ and nothing is known of a loop with such an address. On its way each load is one
 That is so for addresses that are sums of ids, counters and parameters. What is looked up is gathered in any case, once
 behind the ways rather than on each.
 
-Precondition: P-LLVM without predicates, shadows and guards. Postcondition: no load is of a φ of such addresses in its
-own block, unless something is written between them. Preserves the program under FR.
+Ways out of a loop are none of these: what leaves it goes through φs of the block that its exits lead to, which have to
+stay there.
+
+Precondition: P-LLVM in LCSSA form without predicates, shadows and guards. Postcondition: no load is of a φ of such
+addresses in its own block, unless something is written between them, or it is behind a loop; the form is as before.
+Preserves the program under FR.
 """
 
 from __future__ import annotations
 
 from weft.analysis.memory.linear_locations import linear_location
-from weft.graph.loops import loop_forest
+from weft.graph.loops import LoopForest, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_edit import arriving, remove_dead_instructions, replace_and_erase, split_edge
-from weft.ir.cfg_view import cfg_of
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import may_write
 
 _STEPS = ("add", "sub", "mul", "shl", "sext", "zext", "trunc")
@@ -40,14 +44,16 @@ def part_loads(function: Function) -> int:
 
 def _find(function: Function) -> Instruction | None:
     view = cfg_of(function)
-    headers: set[BasicBlock] | None = None
+    loops: LoopForest | None = None
+    headers: set[BasicBlock] = set()
     for block in view.blocks:
         phis = [phi for phi in block.phis() if phi.type.is_pointer]
         if not phis:
             continue
-        if headers is None:
-            headers = {view.blocks[loop.header] for loop in loop_forest(view.cfg).loops}
-        if block in headers:
+        if loops is None:
+            loops = loop_forest(view.cfg)
+            headers = {view.blocks[loop.header] for loop in loops.loops}
+        if block in headers or _is_behind_loop(block, view, loops):
             continue
         for instruction in block.instructions:
             if may_write(instruction):
@@ -58,6 +64,13 @@ def _find(function: Function) -> Instruction | None:
             if phi and all(_is_of_neighbours(place, headers, function) for place in phi.operands):
                 return instruction
     return None
+
+
+def _is_behind_loop(block: BasicBlock, view: CFGView, loops: LoopForest) -> bool:
+    """Whether an edge out of a loop leads to a block."""
+    around = loops.innermost[view.index[block]]
+    before = (loops.innermost[n] for n in view.cfg.preds[view.index[block]])
+    return any(loops.common(loop, around) is not loop for loop in before)
 
 
 def _is_of_neighbours(place: Value, headers: set[BasicBlock], function: Function) -> bool:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from weft.ir.types import I1, I64
 from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.negation import negated
 from weft.loops.emission.thread_squares import (
     certain_loads,
     conjuncts,
@@ -39,7 +40,6 @@ from weft.loops.emission.tree import (
     substituted,
     written_in,
 )
-from weft.loops.emission.values import negated
 
 LEAST_PLACES = 5
 """Of fewer elements each, threads get them from the cache as fast."""

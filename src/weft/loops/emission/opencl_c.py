@@ -46,24 +46,6 @@ _SPREAD = {
 """The number of a work-item or group among those that share a loop, and how many these are."""
 
 
-def _adding(kind: str, bits: str, compare: str) -> str:
-    return f"""static void add_{kind}(volatile global {kind} *place, {kind} x) {{
-  union {{ {kind} number; {bits} bits; }} before, after;
-  do {{
-    before.number = *place;
-    after.number = before.number + x;
-  }} while ({compare}((volatile global {bits} *)place, before.bits, after.bits) != before.bits);
-}}
-"""
-
-
-HELPERS = {
-    "float": _adding("float", "uint", "atomic_cmpxchg"),
-    "double": _adding("double", "ulong", "atom_cmpxchg"),
-}
-"""Atomic sums, by the type of what is added."""
-
-
 class OpenClC(Printer):
     """Writes expressions and statements.
 
@@ -72,7 +54,7 @@ class OpenClC(Printer):
     has_doubles
         Whether the text computes with numbers of 64 bits.
     helpers
-        Names of functions that it calls, of `HELPERS`.
+        Names of functions that it calls, of `weft.loops.emission.opencl_helpers.HELPERS`.
     has_long_atomics
         Whether it updates numbers of 64 bits.
     has_long_extrema

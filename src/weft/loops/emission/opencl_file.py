@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from weft.loops.emission.opencl_c import HELPERS, OpenClC
+from weft.loops.emission.opencl_c import OpenClC
+from weft.loops.emission.opencl_helpers import HELPERS
 from weft.loops.emission.plan import KernelPlan, Plan
 from weft.loops.emission.tree import Assign, For, If, Launch, Make, Statement, launches_in
 

@@ -14,8 +14,9 @@ from weft.ir.types import I1, I64
 from weft.loops.emission.block_statements import BlockStatements
 from weft.loops.emission.frames import Frame, common_join
 from weft.loops.emission.kernel import KernelParts
+from weft.loops.emission.negation import negated
 from weft.loops.emission.nests import Form
-from weft.loops.emission.tidying import guarded, tidy, without_last_jump
+from weft.loops.emission.tidying import guarded, has_return, tidy, without_last_jump
 from weft.loops.emission.tree import (
     Assign,
     Break,
@@ -30,7 +31,7 @@ from weft.loops.emission.tree import (
     While,
     ends_in_jump,
 )
-from weft.loops.emission.values import Values, negated
+from weft.loops.emission.values import Values
 from weft.report.loop_counters import counter_of
 
 MAX_VISITS = 3
@@ -96,7 +97,7 @@ class Structure:
         body = self._walk(region.header, None, Frame(region, None, None))
         if body and isinstance(body[-1], Return):
             body.pop()
-        if self.returns != 1 or _has_return(body):
+        if self.returns != 1 or has_return(body):
             raise self._values.error(region.header.terminator, "the function returns before its end")
         return tidy(body)
 
@@ -387,19 +388,3 @@ class Structure:
             limit = self._values.number(trips, I64, loop.header.terminator)
             rest = [If(Node("<", I1, (self._parts.iterations[loop], limit)), rest)]
         body += rest
-
-
-def _has_return(body: list[Statement]) -> bool:
-    for statement in body:
-        match statement:
-            case Return():
-                return True
-            case If(_, then, otherwise):
-                if _has_return(then) or _has_return(otherwise):
-                    return True
-            case For() | While():
-                if _has_return(statement.body):
-                    return True
-            case _:
-                pass
-    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from weft.ir.types import I1, I64
+from weft.loops.emission.negation import negated
 from weft.loops.emission.tree import (
     Assign,
     Continue,
@@ -17,7 +18,6 @@ from weft.loops.emission.tree import (
     While,
     names_of,
 )
-from weft.loops.emission.values import negated
 
 
 def without_last_jump(body: list[Statement]) -> list[Statement]:
@@ -156,3 +156,20 @@ def _size(body: list[Statement]) -> int:
             case _:
                 pass
     return total
+
+
+def has_return(body: list[Statement]) -> bool:
+    """Whether some statement, or one in it, returns."""
+    for statement in body:
+        match statement:
+            case Return():
+                return True
+            case If(_, then, otherwise):
+                if has_return(then) or has_return(otherwise):
+                    return True
+            case For() | While():
+                if has_return(statement.body):
+                    return True
+            case _:
+                pass
+    return False

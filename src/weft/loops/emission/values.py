@@ -12,6 +12,7 @@ from weft.diag.errors import EmissionError
 from weft.ir import FALSE, TRUE, ConstFloat, ConstInt, Instruction, Value
 from weft.ir.locations import span_of
 from weft.ir.types import I1, I64, FloatType, IntType, Type
+from weft.loops.emission.negation import negated
 from weft.loops.emission.tree import Node
 
 if TYPE_CHECKING:
@@ -391,16 +392,3 @@ class Values:
         raise self.error(
             value, f"the call of {name or 'a function through a pointer'} has no form in the kernel"
         )
-
-
-_TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-
-
-def negated(node: Node) -> Node:
-    """The opposite of a truth value."""
-    if node.op == "not":
-        return node.args[0]
-    exact = node.op in ("==", "!=") or (node.op in _TURNED and not node.args[0].is_float)
-    if exact:
-        return Node(_TURNED[node.op], node.type, node.args)
-    return Node("not", node.type, (node,))

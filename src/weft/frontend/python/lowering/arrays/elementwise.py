@@ -14,7 +14,6 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
-from weft.diag.source import SourceSpan
 from weft.frontend.python.lowering.arrays.array_parts import (
     array_type_of,
     data_of,
@@ -24,8 +23,9 @@ from weft.frontend.python.lowering.arrays.array_parts import (
     strides_of,
 )
 from weft.frontend.python.lowering.arrays.arrays import element_address, element_align, require_writable
-from weft.frontend.python.lowering.arrays.heap import NO_POINTER, error_code
+from weft.frontend.python.lowering.arrays.heap import NO_POINTER
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
+from weft.frontend.python.lowering.arrays.shape_checks import broadcast, require_extent
 from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed, literal
@@ -129,7 +129,7 @@ def combine(low: Lowering, apply: Apply, *values: Typed) -> Lazy:
     extents: list[Value] = []
     for value in values:
         if isinstance(value.type, Array):
-            extents = _broadcast(low, extents, _extents(low, value))
+            extents = broadcast(low, extents, _extents(low, value))
     return Lazy(element_type_of(low, apply, values), extents, apply, values)
 
 
@@ -148,52 +148,6 @@ def element_type_of(low: Lowering, apply: Apply, values: Sequence[Typed]) -> Sca
     if not isinstance(result, Scalar):
         raise TypingError(f"elements of an array cannot be {result}")
     return strong(result)
-
-
-def _broadcast(low: Lowering, one: list[Value], other: list[Value]) -> list[Value]:
-    """The extents of an operation on arrays of these: an extent of 1 goes with any other."""
-    if len(one) < len(other):
-        one, other = other, one
-    lead = len(one) - len(other)
-    return [*one[:lead], *(_common(low, a, b) for a, b in zip(one[lead:], other, strict=True))]
-
-
-def _common(low: Lowering, a: Value, b: Value) -> Value:
-    if a is b:
-        return a
-    if isinstance(a, ConstInt) and isinstance(b, ConstInt):
-        if 1 not in (a.signed, b.signed) and a.signed != b.signed:
-            raise TypingError(f"arrays of {a.signed} and {b.signed} elements do not go together")
-        return b if a.signed == 1 else a
-    builder, unit = low.builder, const_int(1)
-    first, second = builder.icmp("eq", a, unit), builder.icmp("eq", b, unit)
-    fits = builder.binary("or", builder.icmp("eq", a, b), builder.binary("or", first, second))
-    if not low.stack[0].is_kernel:
-        low.frame.use(low)
-        wrong = builder.icmp("eq", fits, const_int(0, fits.type))
-        low.frame.fail_if(low, wrong, shape_error(low))
-    return low.builder.select(first, b, a)
-
-
-def require_same(low: Lowering, a: Value, b: Value) -> None:
-    """Fail where two extents differ; in kernels, which raise nothing, do nothing."""
-    if isinstance(a, ConstInt) and isinstance(b, ConstInt):
-        if a.signed != b.signed:
-            raise TypingError(f"arrays of {a.signed} and {b.signed} elements do not go together")
-    elif a is not b and not low.stack[0].is_kernel:
-        low.frame.use(low)
-        low.frame.fail_if(low, low.builder.icmp("ne", a, b), shape_error(low))
-
-
-def shape_error(low: Lowering, message: str = "the shapes of the arrays do not go together") -> int:
-    """The code of an error about shapes, at the place being lowered."""
-    return error_code(low, "shape", message, _here(low))
-
-
-def _here(low: Lowering) -> SourceSpan:
-    place = low.builder.loc
-    assert place is not None
-    return SourceSpan(low.source.file, place.line, place.column)
 
 
 def materialized(low: Lowering, value: Typed) -> Typed:
@@ -253,20 +207,6 @@ def _require_shape(low: Lowering, lazy: Lazy, extents: list[Value]) -> None:
     """See that the values fit: each extent is the target's, or 1."""
     for mine, wanted in zip(reversed(lazy.extents), reversed(extents), strict=False):
         require_extent(low, mine, wanted)
-
-
-def require_extent(low: Lowering, mine: Value, wanted: Value) -> None:
-    """Fail where an extent is neither that of the target nor 1; in kernels, which raise nothing, do nothing."""
-    if mine is wanted or (isinstance(mine, ConstInt) and mine.signed == 1):
-        return
-    if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
-        if mine.signed != wanted.signed:
-            raise TypingError(f"{mine.signed} elements do not fit into {wanted.signed}")
-    elif not low.stack[0].is_kernel:
-        low.frame.use(low)
-        b = low.builder
-        wrong = b.binary("and", b.icmp("ne", mine, wanted), b.icmp("ne", mine, const_int(1)))
-        low.frame.fail_if(low, wrong, shape_error(low))
 
 
 def _clashes(low: Lowering, target: Typed, lazy: Lazy) -> Value | None:

@@ -72,7 +72,7 @@ def _joined(low: Lowering, args: Arguments) -> Typed:
 
 def _require_same_shape(low: Lowering, item: Typed, target: Typed, along: int) -> None:
     """Fail where another extent than the one along which arrays are joined differs."""
-    from weft.frontend.python.lowering.arrays.elementwise import require_same
+    from weft.frontend.python.lowering.arrays.shape_checks import require_same
 
     for k, (one, other) in enumerate(zip(extents_of(low, item), extents_of(low, target), strict=True)):
         if k != along:

@@ -36,7 +36,7 @@ def _dot(low: Lowering, args: Arguments) -> Typed:
 def product(low: Lowering, a: Typed, b: Typed) -> Typed:
     """``a @ b`` of vectors and matrices."""
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
-    from weft.frontend.python.lowering.arrays.elementwise import require_same
+    from weft.frontend.python.lowering.arrays.shape_checks import require_same
     from weft.frontend.python.lowering.calls.calls import call_function
 
     one, other = a.type, b.type

@@ -121,7 +121,7 @@ def _quotient(low: Lowering, total: Value, known: Value) -> Value:
 
 def _require_count(low: Lowering, total: Value, wanted: Value) -> None:
     """Fail where the shape has another number of elements; in kernels, which raise nothing, do nothing."""
-    from weft.frontend.python.lowering.arrays.elementwise import shape_error
+    from weft.frontend.python.lowering.arrays.shape_checks import shape_error
 
     message = "the array cannot be reshaped: it has another number of elements"
     if isinstance(total, ConstInt) and isinstance(wanted, ConstInt):

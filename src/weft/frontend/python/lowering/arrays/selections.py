@@ -14,15 +14,10 @@ from weft.frontend.python.lowering.arrays.arrays import (
     element_align,
     require_writable,
 )
-from weft.frontend.python.lowering.arrays.elementwise import (
-    Lazy,
-    combine,
-    require_extent,
-    require_same,
-    stretched_index,
-)
+from weft.frontend.python.lowering.arrays.elementwise import Lazy, combine, stretched_index
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.reshaped import flat
+from weft.frontend.python.lowering.arrays.shape_checks import require_extent, require_same
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import element_address, element_align
-from weft.frontend.python.lowering.arrays.elementwise import shape_error
 from weft.frontend.python.lowering.arrays.memory import load_element
+from weft.frontend.python.lowering.arrays.shape_checks import shape_error
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.calls.typed import Typed, literal
 from weft.ir.builder import const_int
