@@ -53,6 +53,34 @@ def test_a_choice_behind_long_arithmetic_is_marked(isa) -> None:
     assert "!prof" in line
 
 
+WRITTEN_WITHOUT_BRANCHES = """  %side = select i1 %far, i64 2, i64 1
+  %next = {op} i64 {operands}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "ways"),
+    [
+        ("add", "%side, %twice", ("add i64 2, %twice", "add i64 1, %twice")),
+        ("add", "%twice, %side", ("add i64 %twice, 2", "add i64 %twice, 1")),
+        ("sub", "%twice, %side", ("sub i64 %twice, 2", "sub i64 %twice, 1")),
+        ("sub", "%side, %twice", ("sub i64 2, %twice", "sub i64 1, %twice")),
+    ],
+)
+def test_a_choice_between_constants_that_is_added_becomes_one_between_sums(op, operands, ways) -> None:
+    begin = DESCENT.index("  %left")
+    end = DESCENT.index("  br label %head", begin)
+    module = read_module(
+        DESCENT[:begin] + WRITTEN_WITHOUT_BRANCHES.format(op=op, operands=operands) + DESCENT[end:]
+    )
+    assert mark_long_choices(module.functions["f"], AVX2) == 1
+    verify(module)
+    text = write_module(module)
+    (line,) = (line for line in text.splitlines() if "select" in line)
+    assert "!prof" in line
+    assert all(f"= {way}\n" in text for way in ways)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -109,6 +137,33 @@ def test_trees_are_descended_as_the_source_says(form: str, width: int | None, co
         weft.jit(descend, width=width)(points, radii, queries, found)
     else:
         cuda.jit(descend_kernel, width=width)[4, 32](points, radii, queries, found)
+    descend(points, radii, queries, wanted)
+    assert np.allclose(found, wanted)
+
+
+def descend_by_sums(points, radii, queries, found):
+    i = cuda.grid(1)
+    if i < found.size:
+        node = 0
+        nearest = 1e9
+        while node < points.shape[0]:
+            squared = 0.0
+            for d in range(points.shape[1]):
+                step = points[node, d] - queries[i, d]
+                squared += step * step
+            distance = math.sqrt(squared)
+            nearest = min(nearest, distance)
+            node = 2 * node + cuda.selp(distance > radii[node], 2, 1)
+        found[i] = nearest
+
+
+@pytest.mark.parametrize("width", [1, None])
+def test_trees_are_descended_by_sums(width: int | None) -> None:
+    rng = np.random.default_rng(3)
+    points, queries = rng.integers(0, 9, (200, 9)) / 1.0, rng.integers(0, 9, (100, 9)) / 1.0
+    radii = rng.random(200) * 9
+    found, wanted = np.zeros(100), np.zeros(100)
+    cuda.jit(descend_by_sums, width=width)[4, 32](points, radii, queries, found)
     descend(points, radii, queries, wanted)
     assert np.allclose(found, wanted)
 

@@ -39,9 +39,24 @@ def long_choices(loop: Loop, view: CFGView, isa: Isa) -> dict[Instruction, float
         waiting = waiting_for_loads(phi, loop, view, isa)
         for value in chosen_from(phi.incoming_value(latch), loop, view):
             waits = waiting.get(value.operands[0], 0.0)
-            if waits >= least and not all(isinstance(v, ConstInt) for v in value.operands[1:]):
+            if waits >= least and (not _of_constants(value) or sum_of(value) is not None):
                 found[value] = max(waits, found.get(value, 0.0))
     return found
+
+
+def sum_of(choice: Instruction) -> Instruction | None:
+    """The only use of a choice between two constants, if that adds another number to it, or subtracts one of both.
+
+    So ``2*node + (1 + far)`` of a compiler that has no branches is written.
+    """
+    users = list(choice.instruction_users())
+    if not _of_constants(choice) or len(users) != 1 or users[0].op not in ("add", "sub"):
+        return None
+    return None if all(v is choice or isinstance(v, ConstInt) for v in users[0].operands) else users[0]
+
+
+def _of_constants(choice: Instruction) -> bool:
+    return all(isinstance(v, ConstInt) for v in choice.operands[1:])
 
 
 def latency_alone(instruction: Instruction, isa: Isa) -> float:

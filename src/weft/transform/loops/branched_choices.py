@@ -10,11 +10,12 @@ branch weights, or are ``unpredictable``. Preserves the program under FR.
 
 from __future__ import annotations
 
-from weft.costs.long_choices import long_choices
+from weft.costs.long_choices import long_choices, sum_of
 from weft.costs.short_walks import short_walk
 from weft.graph.loops import loop_forest
-from weft.ir import Function, MDTuple
+from weft.ir import Builder, Function, Instruction, MDTuple
 from weft.ir.branch_weights import OFTEN, weigh
+from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.machine.targets import Isa
 
@@ -36,5 +37,21 @@ def mark_long_choices(function: Function, isa: Isa) -> int:
     marked = {choice for choice in marked if "unpredictable" not in choice.metadata}
     for choice in marked:
         # So LLVM makes a branch of the choice.
-        weigh(choice, 1, OFTEN)
+        weigh(_between_sums(choice), 1, OFTEN)
     return len(marked)
+
+
+def _between_sums(choice: Instruction) -> Instruction:
+    """The choice, between two sums where it was one between constants that is added to a number."""
+    total = sum_of(choice)
+    if total is None:
+        return choice
+    builder = Builder(before=total)
+    builder.loc = total.loc
+    condition, *constants = choice.operands
+    ways = [builder.binary(total.op, *(c if v is choice else v for v in total.operands)) for c in constants]
+    made = builder.select(condition, *ways)
+    assert isinstance(made, Instruction)
+    replace_and_erase(total, made)
+    choice.erase()
+    return made

@@ -27,6 +27,7 @@ from weft.ir.cfg_view import CFGView
 from weft.transform.numbers.accessed_indices import first_access
 
 _MAX_DEPTH = 4
+_KEEPING_ZERO = ("shl", "trunc", "sext", "zext")
 
 
 class AnchoredSums:
@@ -94,7 +95,10 @@ class AnchoredSums:
                 for arriving, source in value.incoming()
                 if self._view.index.get(source) not in loop
             )
-        factors = value.operands if value.op == "mul" else value.operands[:1] if value.op == "shl" else ()
+        # A counter of 64 bits is cut short where a sum of 32 is extended: zero stays zero.
+        factors = (
+            value.operands if value.op == "mul" else value.operands[:1] if value.op in _KEEPING_ZERO else ()
+        )
         return any(self._begins_at_zero(factor, loop, depth + 1) for factor in factors)
 
     def _is_inside(self, value: Value, loop: Loop) -> bool:
