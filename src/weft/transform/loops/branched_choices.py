@@ -13,7 +13,7 @@ from __future__ import annotations
 from weft.costs.long_choices import long_choices, sum_of
 from weft.costs.short_walks import short_walk
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, Function, Instruction, MDTuple
+from weft.ir import Builder, Function, Instruction, MDTuple, Value
 from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
@@ -48,9 +48,14 @@ def _between_sums(choice: Instruction) -> Instruction:
         return choice
     builder = Builder(before=total)
     builder.loc = total.loc
-    condition, *constants = choice.operands
-    ways = [builder.binary(total.op, *(c if v is choice else v for v in total.operands)) for c in constants]
-    made = builder.select(condition, *ways)
+    first, second = (v is choice for v in total.operands)
+
+    def way(constant: Value) -> Value:
+        one, other = total.operands
+        return builder.binary(total.op, constant if first else one, constant if second else other)
+
+    condition, yes, no = choice.operands
+    made = builder.select(condition, way(yes), way(no))
     assert isinstance(made, Instruction)
     replace_and_erase(total, made)
     choice.erase()
