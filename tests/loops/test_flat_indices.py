@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from pairs import in_turn
+from weft import prange
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 
@@ -88,3 +89,76 @@ def test_rows_that_are_stored_over() -> None:
     compiled(a, a, 9, 11, 3)
     before(wanted, wanted, 9, 11, 3)
     np.testing.assert_array_equal(a, wanted)
+
+
+def pictures(a, b, c, n):
+    for i in prange(n):
+        y = i // 128
+        x = i % 128
+        total = 0
+        for k in range(12):
+            total += a[y * 12 + k] * b[k * 128 + x]
+        c[i] = total
+
+
+def pictures_from(a, b, c, n):
+    for i in prange(3, n):
+        y = i // 128
+        x = i % 128
+        total = 0
+        for k in range(12):
+            total += a[y * 12 + k] * b[k * 128 + x]
+        c[i] = total
+
+
+def pictures_by_twos(a, b, c, n):
+    for i in prange(0, n, 2):
+        y = i // 128
+        x = i % 128
+        total = 0
+        for k in range(12):
+            total += a[y * 12 + k] * b[k * 128 + x]
+        c[i] = total
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("function", [pictures, pictures_from, pictures_by_twos])
+@pytest.mark.parametrize("n", [1, 127, 1000, 40_001])
+def test_rows_and_columns_of_a_number_are_known_where_lane_groups_begin(
+    function, level: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lane groups of a loop begin at multiples of their lanes; that was not known, and each lane loaded by itself."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    rng = np.random.default_rng(n)
+    a, b = rng.integers(-9, 9, (n // 128 + 1) * 12), rng.integers(-9, 9, 12 * 128)
+    got, wanted = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    compiled = weft.jit(function, width=16)
+    compiled(a, b, got, n)
+    function(a, b, wanted, n)
+    np.testing.assert_array_equal(got, wanted)
+    asked = [r.message for r in compiled.remarks if "turn out to be neighbours" in r.message]
+    assert len(asked) == (2 if function is pictures_from else 0)
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("level", LEVELS)
+def test_totals_of_rows_of_a_number_are_right_in_all_grains(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+
+    @weft.jit
+    def totals(a, c, n):
+        total = 0
+        for i in prange(n):
+            c[i] = a[i // 64] * (i % 64)
+            total += c[i]
+        return total
+
+    for n in (5, 64, 3000, 100_003):
+        a, c = np.arange(n // 64 + 1), np.zeros(n, np.int64)
+        i = np.arange(n)
+        wanted = a[i // 64] * (i % 64)
+        assert totals(a, c, n) == wanted.sum()
+        np.testing.assert_array_equal(c, wanted)

@@ -6,7 +6,8 @@ groups of fewer lanes and then under a mask of theirs. Each lane
 keeps its own part of every reduction, in cells that LLVM turns into vector registers; at the end the lanes' parts are
 combined, and stored where the last parameters point. The value that the loop starts with is no part of that.
 
-Precondition: functions of the body for whole lane groups and for some of their lanes (`weft.codegen.parallel_loops`).
+Precondition: functions of the body for whole lane groups and for some of their lanes (`weft.codegen.parallel_loops`);
+`begin` is a multiple of the lanes of a group, as the body may rely on where its lane groups begin.
 Postcondition: the chunk runs each iteration of its range once, in no order that anybody may rely on.
 """
 
@@ -23,6 +24,7 @@ from weft.codegen.loops import counted_loop
 from weft.graph.loops import loop_forest
 from weft.ir import Argument, Builder, ConstInt, ConstSplat, Function, Module, Value
 from weft.ir.cfg_view import cfg_of
+from weft.ir.intrinsics import FIRST_ATTRIBUTE
 from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import I32, I64, PTR, VOID, FunctionType, VectorType
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type
@@ -131,7 +133,8 @@ def _declare(module: Module, outlined: OutlinedLoop, name: str) -> Function:
     function.linkage.linkage = "internal"
     function.attributes = INLINED
     for argument, origin in zip(function.args[2:], carried, strict=False):
-        argument.attributes = origin.attributes
+        # What a lane group begins with is not what the loop does.
+        argument.attributes = tuple(a for a in origin.attributes if not a.startswith(f'"{FIRST_ATTRIBUTE}"'))
     return module.add_function(function)
 
 

@@ -5,6 +5,8 @@ The body is prepared on the way: passes of `weft.codegen.plain_passes` make it w
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence, uniform_argument
@@ -34,6 +36,8 @@ from weft.diag.source import SourceSpan
 from weft.ir import Function, Module, Value
 from weft.ir.clone import clone_function
 from weft.ir.heap import heap_call
+from weft.ir.intrinsics import FIRST_ATTRIBUTE
+from weft.ir.types import IntType
 from weft.machine.targets import Isa
 from weft.passes.runner import Runner
 from weft.transform.loops.guess_ranges import guess_for_good
@@ -178,13 +182,19 @@ def why_in_order(body: Function) -> str | None:
 
 
 def all_uniform(function: Function, lanes: LaneSpace, levels: int = 1) -> dict[Value, Shape]:
-    """The shapes of parameters that are the same for all lanes.
+    """The shapes of parameters that are the same for all lanes, with what is known of where lane groups begin.
 
     Of a nest of several loops the first ones are the numbers of lane 0's iterations, at which boxes begin: multiples
     of the box's extents (`weft.codegen.nest_chunks`).
     """
     domain = domain_named("product", lanes.extents)
     shapes: dict[Value, Shape] = {a: uniform_argument(a, domain, function.layout) for a in function.args}
+    for argument in function.args:
+        known = argument.attribute(FIRST_ATTRIBUTE)
+        if known is not None and isinstance(argument.type, IntType):
+            start, step = map(int, known.rsplit("+", 1))
+            multiple = math.gcd(start, step * math.prod(lanes.extents))
+            shapes[argument] = domain.uniform(argument.type.bits, multiple & -multiple)
     if levels > 1:
         for number, extent in zip(function.args, lanes.by_axis(levels), strict=False):
             shapes[number] = domain.uniform(64, extent)

@@ -193,6 +193,10 @@ LANES_ATTRIBUTE = "weft.lanes"
 """Function attribute of lane functions: in how many lanes a call of one, which gives nothing, runs; of a box of lanes
 along each dimension of it, as in ``8x4``."""
 
+FIRST_ATTRIBUTE = "weft.first"
+"""Parameter attribute of lane functions for the value of lane 0: ``"weft.first"="s+d"`` says that it is s and a
+multiple of d times the lanes that a group has."""
+
 APART_ATTRIBUTE = "weft.apart"
 """Function attribute of SIMD functions of which a loop's calls are of different threads: none reads what another one
 writes (`weft.transform.groups.shared_loads`)."""

@@ -30,7 +30,7 @@ from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.clone_metadata import LocalScopes
 from weft.ir.heap import is_allocation
-from weft.ir.intrinsics import WRITABLE_ATTRIBUTE, declare
+from weft.ir.intrinsics import FIRST_ATTRIBUTE, WRITABLE_ATTRIBUTE, declare
 from weft.ir.layout import DataLayout
 from weft.ir.types import I1, I8, I64, PTR, VOID, FunctionType, PointerType, Type
 from weft.transform.loops.recomputed import compute_again, recomputed, to_be_given
@@ -75,6 +75,9 @@ def outline_loop(
     names = [f"{c.phi.name or 'i'}.first" for c in counters]
     names += [v.name for v in captured] + [f"{r.phi.name or 'r'}.cells" for r in reductions]
     body, scopes = body_function(module, source, name, params, names)
+    for counter, argument in zip(counters, body.args, strict=False):
+        if isinstance(counter.start, ConstInt):
+            argument.attributes = (f'"{FIRST_ATTRIBUTE}"="{counter.start.value}+{abs(counter.step)}"',)
     first_captured, first_cells = len(counters), len(counters) + len(captured)
     layout = module.layout
     values: ValueMap = {}
