@@ -178,9 +178,15 @@ def swap_in_group(a, out):
     out[x, y] = a[x, cuda.threadIdx.y]
 
 
+def look_up(a, out):
+    x, y = cuda.grid(2)
+    left, right = a[0, x * x & 3], a[1, x * x & 3]
+    out[y, x] = a[left + y & 3, 0] + a[right + y & 3, 0]
+
+
 @pytest.mark.parametrize(
     ("function", "ndim", "dimension"),
-    [(copy_element, 2, "y"), (visit, 2, "x"), (copy_plane, 3, "y"), (swap_in_group, 2, "x")],
+    [(copy_element, 2, "y"), (visit, 2, "x"), (copy_plane, 3, "y"), (swap_in_group, 2, "x"), (look_up, 2, "x")],
 )
 def test_lanes_run_where_memory_is_contiguous(
     function: Callable[..., None], ndim: int, dimension: str
