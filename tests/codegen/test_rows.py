@@ -186,7 +186,13 @@ def look_up(a, out):
 
 @pytest.mark.parametrize(
     ("function", "ndim", "dimension"),
-    [(copy_element, 2, "y"), (visit, 2, "x"), (copy_plane, 3, "y"), (swap_in_group, 2, "x"), (look_up, 2, "x")],
+    [
+        (copy_element, 2, "y"),
+        (visit, 2, "x"),
+        (copy_plane, 3, "y"),
+        (swap_in_group, 2, "x"),
+        (look_up, 2, "x"),
+    ],
 )
 def test_lanes_run_where_memory_is_contiguous(
     function: Callable[..., None], ndim: int, dimension: str
