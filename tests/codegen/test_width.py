@@ -376,8 +376,7 @@ entry:
 head:
   %k = phi i64 [ 0, %entry ], [ %more, %head ]
   %mean = phi double [ 0.0, %entry ], [ %moved, %head ]
-  %p = getelementptr double, ptr %row, i64 %k
-  %v = load double, ptr %p
+{load}
   %gap = fsub double %v, %mean
   %part = fmul double %gap, 0.125
   %moved = fadd double %mean, %part
@@ -392,11 +391,19 @@ done:
 """
 
 
-@pytest.mark.parametrize(("start", "lanes"), [("regular", 8), ("loaded", 64)])
+NUMBERS = "  %p = getelementptr double, ptr %row, i64 %k\n  %v = load double, ptr %p"
+BYTES = "  %p = getelementptr i8, ptr %row, i64 %k\n  %b = load i8, ptr %p\n  %v = uitofp i8 %b to double"
+
+
+@pytest.mark.parametrize(
+    ("start", "load", "lanes"),
+    [("regular", NUMBERS, 8), ("loaded", NUMBERS, 64), ("regular", BYTES, 64)],
+    ids=["regular", "loaded", "bytes"],
+)
 def test_rows_at_equal_distances_may_share_a_set_of_the_cache_and_others_do_not(
-    start: str, lanes: int
+    start: str, load: str, lanes: int
 ) -> None:
-    kernel = read_module(EXTREMES.format(start=start)).functions["k"]
+    kernel = read_module(EXTREMES.format(start=start, load=load)).functions["k"]
     domain = domain_named("product", (16,))
     divergence = analyze_divergence(
         kernel, domain=domain, initial={kernel.args[4]: domain.strided(1, 64, 16)}, width=16

@@ -193,7 +193,7 @@ class _Weights:
             # on Zen 3: `least_gaps` of bench/fits takes 0.74 of the time in 64 lanes where its tree is far away, 1.07
             # in the nearest cache; hash chains 0.7 and 1.08. With SSE2 twice as many were no faster.
             most = min(MAX_WIDTH, 2 * most)
-        if goes_along_rows(divergence):
+        if goes_along_rows(divergence, self.constants.crowding):
             most = max(self._least, min(most, WAYS))
         self._widths = [self._least]
         while self._widths[-1] < most:

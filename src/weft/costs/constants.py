@@ -150,6 +150,10 @@ class Constants(Struct, frozen=True):
     conflict
         A lane whose place in the nearest cache others want, too: the next cache has it. Table: 14 cycles of latency, of
         which several overlap.
+    crowding
+        Bytes of the elements of rows that lanes go along, from which on they crowd each other out of the cache.
+        Measured on Intel's Emerald Rapids with AVX-512: hashes of rows of 33 to 1024 bytes take 1.2 to 1.4 times as
+        long in 8 lanes as in 64, extrema and averages of rows of 1024 floats and doubles 0.3 of that.
     spread_mask
         Spreading a mask over the stride of interleaved accesses, a register. Measured with structures of three floats,
         as the mean of half and of nearly all stored: 58 us interleaved, 98 us as gathers and scatters with AVX-512,
@@ -215,6 +219,7 @@ class Constants(Struct, frozen=True):
     iterations_ahead: int = 8
     own_line: tuple[float, float] = (2.5, 6.0)
     conflict: float = 3.0
+    crowding: int = 1
     spread_mask: float = 1.5
     slow_masked_store: float = 4.0
     gather_lane: float = 0.5
@@ -233,7 +238,7 @@ COMMON = Constants()
 BY_LEVEL: dict[str, Constants] = {
     # Fit on Intel's Emerald Rapids: the loss of 39 widths is 1.070, with those for all levels 1.081. No other constant
     # chooses better there by more than 0.005, neither here nor on AVX2.
-    "avx512": Constants(wider_worthwhile=(1.0, 1.0)),
+    "avx512": Constants(wider_worthwhile=(1.0, 1.0), crowding=2),
     # Fit on AMD's Zen 4, AVX2 code: the loss of 34 kernels is 1.07; with those for all levels 1.11. Sixteen registers
     # are few, but what is spilled comes back beside the arithmetic, and waiting for memory and chains goes on longer.
     # Visits are fit on Zen 3: ten walks of neighbours down trees, which count points, intervals and boxes, or add up

@@ -66,18 +66,20 @@ def keeps_own_stack(divergence: Divergence, blocks: Iterable[BasicBlock]) -> boo
     )
 
 
-def goes_along_rows(divergence: Divergence) -> bool:
+def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
     """Whether lanes go along rows of their own at equal distances, be they far apart or not: in step, each has a line.
 
     Rows at equal distances may all begin in one set of the nearest cache. Those whose places are loaded, or found by
     what is, begin in any. Rows that are gone through again and again are none, as they are copied side by side where
-    they fit, nor are those of which loops around others take a step.
+    they fit, nor are those of which loops around others take a step, nor those of elements of less than `least` bytes.
     """
+    layout = divergence.function.layout
     view, loops = divergence.facts.view, divergence.facts.propagation.loops
     again = {load for row in reread_rows(divergence).rows for load in row.reads}
     return any(
         walks_apart(access, divergence, in_loop=True)
         and not may_be_neighbours(access, divergence)
+        and layout.size(access.accessed_type) >= least
         and _is_at_equal_distances(access, divergence)
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None and not loop.children
