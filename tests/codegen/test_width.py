@@ -392,12 +392,12 @@ done:
 
 
 NUMBERS = "  %p = getelementptr double, ptr %row, i64 %k\n  %v = load double, ptr %p"
-BYTES = "  %p = getelementptr i8, ptr %row, i64 %k\n  %b = load i8, ptr %p\n  %v = uitofp i8 %b to double"
+OCTETS = "  %p = getelementptr i8, ptr %row, i64 %k\n  %b = load i8, ptr %p\n  %v = uitofp i8 %b to double"
 
 
 @pytest.mark.parametrize(
     ("start", "load", "lanes"),
-    [("regular", NUMBERS, 8), ("loaded", NUMBERS, 64), ("regular", BYTES, 64)],
+    [("regular", NUMBERS, 8), ("loaded", NUMBERS, 64), ("regular", OCTETS, 64)],
     ids=["regular", "loaded", "bytes"],
 )
 def test_rows_at_equal_distances_may_share_a_set_of_the_cache_and_others_do_not(
