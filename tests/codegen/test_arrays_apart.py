@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft.codegen.parallel_loops import _are_apart
+from weft.codegen.parallel_loops import _stores_apart
 from weft.ir.reader import read_module
 
 PROGRAM = """
@@ -43,4 +43,4 @@ def test_what_is_written_has_one_parameter(
     function = module.functions["f"]
     named = {v.name: v for v in (*function.args, *function.instructions())}
     loop = SimpleNamespace(loop=SimpleNamespace(blocks=function.blocks[1:]))
-    assert _are_apart(loop, [named[name] for name in captured], module, promised=promised) is apart
+    assert _stores_apart(loop, [named[name] for name in captured], module, promised=promised) is apart

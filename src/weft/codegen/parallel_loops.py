@@ -135,7 +135,7 @@ def strip_mine(
     """
     outlined = outline_loop(module, loop, name)
     body = outlined.body
-    if _are_apart(loop, outlined.captured, module, promised=arrays_apart):
+    if _stores_apart(loop, outlined.captured, module, promised=arrays_apart):
         body.attributes = (*body.attributes, f'"{ARRAYS_APART_ATTRIBUTE}"')
     fill_at_once(module, body)
     plan = plan_loop(module, body, width, isa, runner, reason, both_ways=both_ways)
@@ -166,7 +166,7 @@ def strip_mine(
     )
 
 
-def _are_apart(loop: ParallelLoop, captured: Collection[Value], module: Module, *, promised: bool) -> bool:
+def _stores_apart(loop: ParallelLoop, captured: Collection[Value], module: Module, *, promised: bool) -> bool:
     """Whether what a loop stores by way of one parameter of its function is apart from all else that it accesses.
 
     Of arrays that parameters of the function around lead to that is `promised`, or known. Each array that is written to

@@ -146,7 +146,7 @@ def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[
         if not loop.children:
             gains = _has_neighbours_across_stores(blocks, layout) or _writes_structures(blocks, layout)
             # Where arrays are apart in any case, a version that is tested for it gains nothing.
-            if gains and not _are_apart(blocks, layout):
+            if gains and not _are_known_objects(blocks, layout):
                 yield view.blocks[loop.header], False
             continue
         inside = _loops_of(loop)[1:]
@@ -168,7 +168,7 @@ def _wanted(function: Function, layout: DataLayout, isa: Isa) -> Iterator[tuple[
             yield view.blocks[loop.header], True
 
 
-def _are_apart(blocks: tuple[BasicBlock, ...], layout: DataLayout) -> bool:
+def _are_known_objects(blocks: tuple[BasicBlock, ...], layout: DataLayout) -> bool:
     """Whether all that is accessed in a loop is known to be in different objects, or in the same one."""
     accesses = (i for block in blocks for i in block.instructions if i.op in ("load", "store"))
     return all(is_identified(locate(i.pointer, layout).base) for i in accesses)
