@@ -91,34 +91,29 @@ def test_rows_that_are_stored_over() -> None:
     np.testing.assert_array_equal(a, wanted)
 
 
+@weft.jit
+def element(a, b, i):
+    y = i // 128
+    x = i % 128
+    total = 0
+    for k in range(12):
+        total += a[y * 12 + k] * b[k * 128 + x]
+    return total
+
+
 def pictures(a, b, c, n):
     for i in prange(n):
-        y = i // 128
-        x = i % 128
-        total = 0
-        for k in range(12):
-            total += a[y * 12 + k] * b[k * 128 + x]
-        c[i] = total
+        c[i] = element(a, b, i)
 
 
 def pictures_from(a, b, c, n):
     for i in prange(3, n):
-        y = i // 128
-        x = i % 128
-        total = 0
-        for k in range(12):
-            total += a[y * 12 + k] * b[k * 128 + x]
-        c[i] = total
+        c[i] = element(a, b, i)
 
 
 def pictures_by_twos(a, b, c, n):
     for i in prange(0, n, 2):
-        y = i // 128
-        x = i % 128
-        total = 0
-        for k in range(12):
-            total += a[y * 12 + k] * b[k * 128 + x]
-        c[i] = total
+        c[i] = element(a, b, i)
 
 
 @pytest.mark.spread

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.along_rows import (
-    adds_in_order,
+    adds_in_any_order,
     carries_only_totals,
     is_along,
     is_along_rows,
@@ -31,8 +31,8 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
 
     With `reordered`, loops along rows count whose totals LLVM may add up in lanes: in kernels, lanes that look far
     apart may turn out to be neighbours. What loops access that add up in order speaks for lanes, as nothing else makes
-    vectors of them. Where such a loop is in no other, one row of each lane is enough,
-    be what it meets with the same for all: a matrix times a vector.
+    vectors of them. Where such a loop is in no other, one row of each lane is enough, be what it meets with the same
+    for all: a matrix times a vector.
     """
     layout = function.layout
     view = cfg_of(function)
@@ -47,7 +47,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if not (carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
-        in_order = reordered and adds_in_order(loop, view)
+        in_order = reordered and not adds_in_any_order(loop, view)
         if reordered and not in_order and not is_along_rows(loop, view, layout):
             continue
         # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.

@@ -101,20 +101,15 @@ def is_along_rows(
     branch = view.blocks[exits.pop()].terminator
     if branch.operands and depends_on_data(branch.operands[0], inside):
         return False
-    if not _adds_in_any_order(loop, view):
+    if not adds_in_any_order(loop, view):
         return False
     return all(is_along(i, inside, layout, near) for b in inside for i in b.instructions)
 
 
-def _adds_in_any_order(loop: Loop, view: CFGView) -> bool:
-    """Whether the totals that a loop carries may be added up in any order."""
+def adds_in_any_order(loop: Loop, view: CFGView) -> bool:
+    """Whether the totals that a loop carries may be added up in any order; no vectorizer takes others."""
     inside = {view.blocks[n] for n in loop.blocks}
     return all(_may_be_reordered(phi, inside) for phi in view.blocks[loop.header].phis())
-
-
-def adds_in_order(loop: Loop, view: CFGView) -> bool:
-    """Whether a loop carries a total of floats that may be added up in no other order: no vectorizer takes it."""
-    return not _adds_in_any_order(loop, view)
 
 
 def looks_up(loop: Loop, view: CFGView) -> bool:

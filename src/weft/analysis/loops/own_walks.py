@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
-from weft.analysis.loops.along_rows import changes_in, is_for_the_end
+from weft.analysis.loops.along_rows import changes_in, depends_on_data, is_for_the_end
 from weft.analysis.loops.parallel_nests import NEAR, depends_on
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.alias import locate
@@ -144,26 +144,11 @@ def scatters_by_loaded(divergence: Divergence) -> bool:
         and store.is_plain_access
         and store.pointer not in read
         and divergence.access_form(store).form is Form.GATHER
-        and _is_loaded(store.pointer, {view.blocks[n] for n in loop.blocks})
+        and depends_on_data(store.pointer, {view.blocks[n] for n in loop.blocks})
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None
         for store in block.instructions
     )
-
-
-def _is_loaded(value: Value, blocks: set[BasicBlock]) -> bool:
-    """Whether a value is computed in some blocks from what is loaded there."""
-    work, seen = [value], {value}
-    while work:
-        found = work.pop()
-        if not isinstance(found, Instruction) or found.block not in blocks or found.is_phi:
-            continue
-        if found.op == "load":
-            return True
-        fresh = [v for v in found.operands if v not in seen]
-        seen.update(fresh)
-        work += fresh
-    return False
 
 
 def _only_counts(loop: Loop, view: CFGView) -> bool:
