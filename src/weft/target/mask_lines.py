@@ -25,7 +25,7 @@ _MASK = r"%[^\s,]+|splat \(i1 true\)|zeroinitializer"
 _VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)|<[^<>]*>"
 _COMPARISON = re.compile(
     r"(?P<op>[fi]cmp(?: [a-z]+)*) (?P<predicate>[a-z]+) "
-    rf"<(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> (?P<left>{_VALUE}), (?P<right>{_VALUE}){_REST}"
+    rf"<(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> (?P<left>{_VALUE}), (?P<right>{_VALUE})(?:, !.*)?"
 )
 _LOGIC = re.compile(
     rf"(?P<op>and|or|xor)(?: disjoint)? <(?P<lanes>\d+) x i1> (?P<first>{_MASK}), (?P<second>{_MASK}){_REST}"
@@ -34,7 +34,7 @@ _CHOICE = re.compile(
     rf"select <(?P<lanes>\d+) x i1> (?P<mask>{_MASK}), <\d+ x i1> (?P<one>{_MASK}), "
     rf"<\d+ x i1> (?P<other>{_MASK}){_REST}"
 )
-_FROZEN = re.compile(rf"freeze <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+){_REST}")
+_FROZEN = re.compile(rf"freeze <\d+ x i1> (?P<mask>%[^\s,]+){_REST}")
 _PART = re.compile(
     r"shufflevector <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+), <\d+ x i1> poison, "
     rf"<\d+ x i32> <(?P<places>[^>]*)>{_REST}"
@@ -66,8 +66,6 @@ class Comparison(Struct, frozen=True):
         Of a lane of what is compared.
     left, right
         What is compared: names or constants.
-    rest
-        The line's metadata, with the comma before it.
     """
 
     op: str
@@ -76,7 +74,6 @@ class Comparison(Struct, frozen=True):
     type: str
     left: str
     right: str
-    rest: str
 
     @property
     def bits(self) -> int:
@@ -140,7 +137,6 @@ class Join(Struct, frozen=True):
 class Frozen(Struct, frozen=True):
     """A mask whose lanes are no poison any more."""
 
-    lanes: int
     mask: str
     rest: str
 
@@ -179,8 +175,8 @@ MaskLine = Comparison | Join | Frozen | Part
 def mask_line(right: str) -> MaskLine | None:
     """What makes a mask in a line, given what is right of its ``=``; None for all else."""
     if found := _COMPARISON.fullmatch(right):
-        op, predicate, lanes, type, left, other, rest = found.groups()
-        return Comparison(op, predicate, int(lanes), type, left, other, rest)
+        op, predicate, lanes, type, left, other = found.groups()
+        return Comparison(op, predicate, int(lanes), type, left, other)
     if found := _LOGIC.fullmatch(right):
         return Join(found["op"], int(found["lanes"]), found["first"], found["second"], False, found["rest"])
     if found := _CHOICE.fullmatch(right):
@@ -189,7 +185,7 @@ def mask_line(right: str) -> MaskLine | None:
             return Join("and", int(lanes), mask, one, True, rest)
         return Join("or", int(lanes), mask, other, True, rest) if one == TRUE else None
     if found := _FROZEN.fullmatch(right):
-        return Frozen(int(found["lanes"]), found["mask"], found["rest"])
+        return Frozen(found["mask"], found["rest"])
     if found := _PART.fullmatch(right):
         places = [int(place) for place in _PLACE.findall(found["places"])]
         whole, count = int(found["lanes"]), found["places"].count(",") + 1
