@@ -38,6 +38,7 @@ from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
 from weft.target.offered_math import IN_USE, without_offers
+from weft.target.signed_comparisons import with_signed_comparisons
 from weft.target.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
@@ -177,7 +178,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
 
 
 def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes that fill several registers be asked, and go to other blocks, register by register.
+    """Let lanes be compared as the processor can, and such that fill several registers be asked register by register.
 
     Where there are registers for masks, all is as it was.
     """
@@ -185,6 +186,7 @@ def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> No
         return
     before = text = str(module)
     changes = (
+        with_signed_comparisons,
         with_blended_choices,
         with_compared_again,
         with_joined_masks,
