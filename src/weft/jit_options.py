@@ -59,7 +59,7 @@ class JitOptions(Struct, frozen=True):
     switches: Switches = ALL_ON
     brush: BrushOption = None
     tune: Tried | None = None
-    known: tuple[tuple[int, int], ...] = ()
+    known: tuple[tuple[int, int | float], ...] = ()
     small_arrays: bool = False
     overlap: Overlap = Overlap.ANY
 

@@ -100,7 +100,7 @@ class CompileOptions(Struct, frozen=True):
     block: tuple[int, int, int] | None = None
     switches: Switches = ALL_ON
     brush: Brush | None = None
-    known: tuple[tuple[int, int], ...] = ()
+    known: tuple[tuple[int, int | float], ...] = ()
     brush_chosen: bool = False
 
 

@@ -58,14 +58,14 @@ def lower(
     return lowered, results, (*remarks, *lowered.remarks)
 
 
-def _bound_rows(made: FrontendResult, known: Mapping[int, int]) -> None:
+def _bound_rows(made: FrontendResult, known: Mapping[int, int | float]) -> None:
     """Note how many rows of known lengths arrays have, which have less than `LONG` elements in all."""
     for param in made.params:
         if not isinstance(param.type, Array) or not has_extents(param.type):
             continue
         extents = range(param.first + 1, param.first + 1 + param.type.ndim)
         others = [index for index in extents if index not in known]
-        row = prod(known[index] for index in extents if index in known)
+        row = prod(int(known[index]) for index in extents if index in known)
         if len(others) == 1 and row > 1:
             argument = made.kernel.args[others[0]]
             kept = (a for a in argument.attributes if not a.startswith("range("))

@@ -82,9 +82,9 @@ class CompiledFunction:
 
     __slots__ = (
         "_called_by", "_code", "_entry", "_errors", "_extents", "_format", "_heap", "_lane_count", "_lowered",
-        "_memory", "_packer", "_parallel", "_read", "_ready", "_remarks", "_results", "_slots", "_started",
-        "_stored", "_told_apart_by", "_twins", "_whole", "declared", "few_record", "function", "options", "record",
-        "row_numbers", "timings", "types", "written",
+        "_memory", "_of_defaults", "_packer", "_parallel", "_read", "_ready", "_remarks", "_results", "_slots",
+        "_started", "_stored", "_told_apart_by", "_twins", "_whole", "declared", "few_record", "function", "options",
+        "record", "row_numbers", "timings", "types", "written",
     )  # fmt: skip
 
     def __init__(
@@ -94,9 +94,11 @@ class CompiledFunction:
         options: JitOptions,
         declared: KernelType | None = None,
         told_apart_by: RowNumbers | None = None,
+        of_defaults: Known = (),
     ) -> None:
         self.function = function
         self._told_apart_by = told_apart_by
+        self._of_defaults = of_defaults
         self.types = types
         self.declared = declared
         self.options = options
@@ -176,9 +178,11 @@ class CompiledFunction:
         elif self._code is not None and not (metadata["prints"] or options.debug):
             self._called_by = metadata["entry"], result
             self.record = self.record_for(types)
-            if self.row_numbers and not self.options.known and self.options.overlap is not Overlap.SOME:
-                # Code that knows some of the numbers is for no others, be there few elements or many.
-                few = [(n, 0, FEW) for n in self._extents]
+            knows_rows = not set(self.options.known) <= set(self._of_defaults)
+            if self.row_numbers and not knows_rows and self.options.overlap is not Overlap.SOME:
+                # Code that knows lengths of rows is for no others, be there few elements or many.
+                few = restrictions(self.options.known, (), self._of_defaults)
+                few += [(n, 0, FEW) for n in self._extents]
                 self.few_record = self._record_for(types, few + restricted_sizes(types, FEW))
         return True
 
@@ -191,7 +195,7 @@ class CompiledFunction:
         versions = self.options.overlap is not Overlap.SOME
         # Once some numbers are known others may matter, which calls are not looked up by.
         numbers = self.row_numbers if self._told_apart_by is None else self._told_apart_by
-        only = restrictions(self.options.known, numbers) if versions else []
+        only = restrictions(self.options.known, numbers if versions else (), self._of_defaults)
         if self.options.small_arrays:
             only += [(n, 0, LONG - 1) for n in self._extents]
             only += restricted_sizes(types, LONG)

@@ -22,6 +22,7 @@ from weft.frontend.python.typeof import typeof
 from weft.frontend.python.types import KernelType, Signature
 from weft.jit_options import JitOptions
 from weft.loops.compiled import CompiledFunction
+from weft.loops.own_defaults import defaults_in, defaults_of, known_by_slot
 from weft.loops.results import device_class, host_array
 from weft.options import Overlap, latest_timings
 from weft.runtime.array_memory import has_large_extent, have_common_bytes, meet_others
@@ -50,7 +51,7 @@ class JitFunction(Portable, Dispatched):
         What it was declared with, and is compiled for at once: arguments are converted to those of the one that fits
         best. Without signatures it is compiled for the types that come.
     overloads
-        What has been compiled, by the types of arguments.
+        What has been compiled, by the types of arguments: for any numbers, or for defaults if all calls have had these.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class JitFunction(Portable, Dispatched):
         self.options = options
         self.signatures = tuple(signatures)
         self.overloads: dict[Types, CompiledFunction] = {}
-        self._general: dict[Types, CompiledFunction] = {}
+        self._general: dict[tuple[Types, Known], CompiledFunction] = {}
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
-        self._of_others: dict[tuple[Types, bool, Overlap], CompiledFunction] = {}
+        self._of_others: dict[tuple[Types, Known, bool, Overlap], CompiledFunction] = {}
+        self._of_defaults: dict[tuple[Types, Known], CompiledFunction] = {}
         code = function.__code__
         self._defaults = function.__defaults__
+        self._constants = () if signatures or options.tune else defaults_of(function)
         self._words = parameter_words(function)
         self._parameters = 0 if self._words is None else ctypes.addressof(self._words)
         self._signature: inspect.Signature | None = None
@@ -82,17 +85,43 @@ class JitFunction(Portable, Dispatched):
         parsed = parse_signature(signature)
         return self._made_ready(self._compile(parsed.args, parsed.result))
 
-    def _compile(self, types: Types, declared: KernelType | None = None) -> CompiledFunction:
+    def _compile(
+        self, types: Types, declared: KernelType | None = None, known: Known = ()
+    ) -> CompiledFunction:
+        """What is compiled for arguments of such types, and for defaults in their slots if some are known."""
+
         def make() -> CompiledFunction:
-            made = CompiledFunction(self.py_func, types, self.options, declared)
+            options = replace(self.options, known=known) if known else self.options
+            of_defaults = known_by_slot(self._constants, self.py_func, types)
+            made = CompiledFunction(self.py_func, types, options, declared, of_defaults=of_defaults)
             return made if made.waits else self._called(made)
 
-        return made_once(self.overloads, types, make)
+        if not self._constants:
+            return made_once(self.overloads, types, make)
+        made = made_once(self._of_defaults, (types, known), make)
+        if not known or types not in self.overloads:
+            self.overloads[types] = made
+        return made
+
+    def _compiled(self, types: Types, args: tuple[Any, ...]) -> CompiledFunction | None:
+        """What has been compiled for such a call, if it has been."""
+        return (
+            self._of_defaults.get((types, self._known(types, args)))
+            if self._constants
+            else self.overloads.get(types)
+        )
+
+    def _known(self, types: Types, args: tuple[Any, ...]) -> Known:
+        """The defaults that parameters have in a call, as far as there is to be code for these."""
+        known = known_by_slot(defaults_in(self._constants, args), self.py_func, types)
+        is_one_more = (types, known) not in self._of_defaults and len(self._of_defaults) >= MOST_VERSIONS
+        return () if is_one_more else known
 
     def _made_ready(self, compiled: CompiledFunction) -> CompiledFunction:
         """The compiled function, for calls that code for some lengths of rows does not serve."""
         if compiled.waits:
-            made_once(self._general, compiled.types, lambda: self._called(compiled))
+            key = compiled.types, compiled.options.known
+            made_once(self._general, key, lambda: self._called(compiled))
         return compiled
 
     def _called(self, made: CompiledFunction) -> CompiledFunction:
@@ -116,12 +145,12 @@ class JitFunction(Portable, Dispatched):
         if compiled.is_for_apart and meet_others(args, compiled.written):
             options = replace(options, overlap=Overlap.SOME)
         if options is not compiled.options:
-            other = compiled.types, options.small_arrays, options.overlap
+            other = compiled.types, options.known, options.small_arrays, options.overlap
             # Calls with arrays as large are not made by machine code.
             called = self._called if options.small_arrays else lambda made: made
             return made_once(self._of_others, other, lambda: called(self._version(compiled, options)))
         known = compiled.known_numbers(args)
-        key = compiled.types, known
+        key = compiled.types, (*compiled.options.known, *known)
         if not known or (key not in self._versions and len(self._versions) >= MOST_VERSIONS):
             return self._made_ready(compiled)
         return made_once(self._versions, key, lambda: self._called(self._for_rows(compiled, args)))
@@ -129,11 +158,18 @@ class JitFunction(Portable, Dispatched):
     def _for_rows(self, compiled: CompiledFunction, args: tuple[Any, ...]) -> CompiledFunction:
         """The compiled function, or a new version of it for rows as short as those of these arguments."""
         known = compiled.known_numbers(args)
-        return self._version(compiled, replace(compiled.options, known=known)) if known else compiled
+        if not known:
+            return compiled
+        return self._version(compiled, replace(compiled.options, known=(*compiled.options.known, *known)))
 
     def _version(self, compiled: CompiledFunction, options: JitOptions) -> CompiledFunction:
         return CompiledFunction(
-            self.py_func, compiled.types, options, compiled.declared, compiled.row_numbers
+            self.py_func,
+            compiled.types,
+            options,
+            compiled.declared,
+            compiled.row_numbers,
+            known_by_slot(self._constants, self.py_func, compiled.types),
         )
 
     def _accepting(self, types: Types, args: tuple[Any, ...]) -> tuple[CompiledFunction, tuple[Any, ...]]:
@@ -164,7 +200,7 @@ class JitFunction(Portable, Dispatched):
             if device_class(args, hosts) is None:
                 raise
             return self(*hosts)
-        compiled = self.overloads.get(types)
+        compiled = self._compiled(types, args)
         if compiled is not None and self._table:
             take_over(JitFunction)
         elif compiled is None and self.signatures:
@@ -172,7 +208,7 @@ class JitFunction(Portable, Dispatched):
         elif compiled is None and self.options.tune:
             compiled = made_once(self.overloads, types, lambda: self._tuned(types, args))
         elif compiled is None:
-            compiled = self._compile(types)
+            compiled = self._compile(types, known=self._known(types, args))
         return self._serving(compiled, args).call(args)
 
     def result_type(self, *args: Any) -> KernelType:
@@ -221,7 +257,12 @@ class JitFunction(Portable, Dispatched):
 
     @property
     def _made(self) -> tuple[CompiledFunction, ...]:
-        return (*self.overloads.values(), *self._versions.values(), *self._of_others.values())
+        return (*self._bases, *self._versions.values(), *self._of_others.values())
+
+    @property
+    def _bases(self) -> tuple[CompiledFunction, ...]:
+        """What has been compiled for types of arguments, and for their defaults."""
+        return tuple(dict.fromkeys((*self.overloads.values(), *self._of_defaults.values())))
 
     def report(self, signature: Any = None) -> Report:
         """What its loops become: memory forms, divergent branches, costs and why, in source lines.
@@ -251,7 +292,7 @@ class JitFunction(Portable, Dispatched):
                 f"{self.py_func.__name__} has not been compiled for any argument types yet",
                 hint='call it first, or give a signature: function.report("float64(float64[::1])")',
             )
-        made = (*self.overloads.values(), *self._versions.values())
+        made = (*self._bases, *self._versions.values())
         return report_on_function(
             self.py_func, [c.types for c in made], [c.options for c in made], [c.declared for c in made]
         )

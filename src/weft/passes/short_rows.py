@@ -14,10 +14,10 @@ from typing import Protocol
 
 from weft.analysis.loops.row_loops import LONGEST_KNOWN, row_loops, straight_rows
 from weft.diag.remarks import RemarkKind, RemarkLog
-from weft.ir import ConstInt, Function, Module
+from weft.ir import ConstFloat, ConstInt, Function, Module
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
-from weft.ir.types import IntType
+from weft.ir.types import FloatType, IntType
 from weft.options import Timings
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner
@@ -38,7 +38,7 @@ class RowUnit(Protocol):
         ...
 
     @property
-    def known(self) -> tuple[tuple[int, int], ...]:
+    def known(self) -> tuple[tuple[int, int | float], ...]:
         """Parameters by number, and their values."""
         ...
 
@@ -66,8 +66,11 @@ class RowUnit(Protocol):
 def _know_numbers(unit: RowUnit) -> None:
     for index, value in unit.known:
         argument = unit.function.args[index]
-        assert isinstance(argument.type, IntType)
-        argument.replace_all_uses(ConstInt(argument.type, value))
+        if isinstance(argument.type, FloatType):
+            argument.replace_all_uses(ConstFloat.of(argument.type, value))
+        else:
+            assert isinstance(argument.type, IntType)
+            argument.replace_all_uses(ConstInt(argument.type, int(value)))
 
 
 def _write_out(unit: RowUnit) -> bool:

@@ -8,7 +8,9 @@ from weft.frontend.python.components import parameter_components
 from weft.frontend.python.types import KernelType
 
 
-def where_known(names: Sequence[str], types: Sequence[KernelType], known: Sequence[tuple[int, int]]) -> str:
+def where_known(
+    names: Sequence[str], types: Sequence[KernelType], known: Sequence[tuple[int, int | float]]
+) -> str:
     """Words such as " where points.shape[1] is 3"; empty where nothing is known.
 
     Parameters

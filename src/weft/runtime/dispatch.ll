@@ -447,9 +447,10 @@ multiply:
 multiplied:
   br label %product
 bounds:
-  %r.above = icmp sge i64 %r.value, %r.least
-  %r.below = icmp sle i64 %r.value, %r.greatest
-  %r.within = and i1 %r.above, %r.below
+  ; Those from the least to the greatest, by way of the largest of all if that is less.
+  %r.distance = sub i64 %r.value, %r.least
+  %r.most = sub i64 %r.greatest, %r.least
+  %r.within = icmp ule i64 %r.distance, %r.most
   %r.next = add i64 %r, 1
   br i1 %r.within, label %holds, label %next
 holds:

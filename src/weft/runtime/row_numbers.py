@@ -1,11 +1,13 @@
 """Which numbers of a call code is made for: lengths of short rows, which a launch knows and the program does not.
 
 Code for arguments of any values says from which of its parameters rows have their lengths (`weft.passes.short_rows`).
-Where these are small, calls that are worth it run code that is made for just these numbers.
+Where these are small, calls that are worth it run code that is made for just these numbers. So do calls of functions in
+which parameters have their defaults (`weft.loops.own_defaults`).
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +17,17 @@ MOST_VERSIONS = 12
 FEW = 64
 """Extents of arrays, and threads of a launch, for which no code is made: compiling takes longer."""
 
-Known = tuple[tuple[int, int], ...]
+Known = tuple[tuple[int, int | float], ...]
 """Parameters by number, and what they are."""
 
 RowNumbers = tuple[tuple[int, int], ...]
 """Parameters by number, and what they are at most where code is made for them."""
 
 Restriction = tuple[int, int, int]
-"""A slot, and the least and the greatest number in it; `product_of` slots, and those of their product."""
+"""A slot, and the least and the greatest number in it; `product_of` slots, and those of their product.
+
+If the greatest one is less than the least, it is all but those between them.
+"""
 
 _GREATEST = (1 << 63) - 1
 
@@ -37,11 +42,20 @@ def numbers_of(row_numbers: RowNumbers, slots: Sequence[Any]) -> Known:
     return tuple((n, int(slots[n])) for n, longest in row_numbers if 1 <= slots[n] <= longest)
 
 
-def restrictions(known: Known, row_numbers: RowNumbers) -> list[Restriction]:
-    """For which slots code is that knows some of the numbers, so that other calls look for code of their own."""
+def restrictions(known: Known, row_numbers: RowNumbers, defaults: Known = ()) -> list[Restriction]:
+    """For which slots code is that knows some of the numbers, so that other calls look for code of their own.
+
+    So do calls with `defaults` that the code does not know.
+    """
     there = {n for n, _ in known}
     rest = [(n, longest + 1, _GREATEST) for n, longest in row_numbers if n not in there]
-    return [(n, value, value) for n, value in known] + rest
+    others = [(n, word + 1, word - 1) for n, value in defaults if n not in there for word in [_word(value)]]
+    return [(n, word, word) for n, value in known for word in [_word(value)]] + rest + others
+
+
+def _word(value: float) -> int:
+    """What a slot has in it."""
+    return struct.unpack("q", struct.pack("d", value))[0] if isinstance(value, float) else int(value)
 
 
 def restored(row_numbers: Sequence[Sequence[int]]) -> RowNumbers:
