@@ -10,6 +10,7 @@ import pytest
 import weft
 from weft.loops.jit_function import JitFunction
 from weft.loops.own_defaults import defaults_in, defaults_of
+from weft.runtime.dispatch import calls
 
 FOUR = np.int32(4)
 
@@ -36,6 +37,8 @@ def weighted(x, out, power=2.0, *, doubled=False):
 def through_python(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Calls that machine code has not made, which makes none that are checked."""
     monkeypatch.setenv("WEFT_CHECK", "0")
+    if calls() is None:
+        pytest.skip("objects lie otherwise here")
     seen: list[tuple[Any, ...]] = []
     plain = JitFunction._call
 
