@@ -63,13 +63,13 @@ def test_masks_of_low_bits_stay() -> None:
     assert separate_multiples(read_module(text).functions["f"]) == 0
 
 
-def by_16(table, out):  # type: ignore[no-untyped-def]
+def by_16(table, out):
     i = cuda.grid(1)
     if i < out.size:
         out[i] = table[(i // 128) * 16] + table[((i >> 3) & ~15) + 5]
 
 
-def rows_of_16(table, out):  # type: ignore[no-untyped-def]
+def rows_of_16(table, out):
     for i in prange(out.size):
         row = (i // 128) * 16
         total = np.float32(0)
