@@ -5,8 +5,8 @@ apart (`weft.analysis.memory.linear_locations`) into a base, a constant, multipl
 that do not change in the loop, and of others. With the same base and the same multiples of what does not change, the
 distance of the addresses in iterations ``n`` and ``n + m`` is ``c·m + k``, plus what the others contribute, of which
 only the ranges are known. A dependence is *certain* when some ``m`` other than 0 makes the accesses overlap whenever
-both happen, *possible* when that cannot be excluded. A loop has no iterations further apart than it has iterations, where
-their number is known.
+both happen, *possible* when that cannot be excluded. Where it is known how many iterations there are, none are further
+apart.
 
 Iterations allocate in frames of their own, where they run at the same time (`weft.transform.loops.private_frames`).
 
