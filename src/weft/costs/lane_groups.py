@@ -107,7 +107,7 @@ class WidthModel:
         """Cycles that a thread takes in lane groups of `width`; what it looks up is there after a `latency`, if told.
 
         In loops that threads leave at different times `waiting` times as long: lane groups stay for their last thread.
-        It is the same for all widths, but where each has loaded how long it goes on. At 1 they take as long as each other.
+        It is the same for all widths, but where each has loaded how long it goes on. At 1 they are all alike.
         """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
