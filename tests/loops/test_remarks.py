@@ -213,7 +213,7 @@ def test_elementwise_functions_report_on_the_loop_over_contiguous_arrays():
     assert [remark.kind.value for remark in made.remarks][:1] == ["vectorized"]
 
 
-@weft.jit
+@weft.jit(fastmath=True)
 def _sums_of_rows(a, out):
     for i in prange(a.shape[0]):
         total = 0.0
@@ -244,10 +244,13 @@ def _chains_of_rows(a, out):
 
 
 def test_inner_loops_along_rows_are_left_to_llvm_where_it_vectorizes_them() -> None:
-    """It does not where an iteration needs what the last one found, nor where there are a few."""
+    """It does not where an iteration needs what the last one found, where sums keep their order, nor of a few."""
     a, out = np.random.default_rng(3).random((40, 30)), np.zeros(40)
     _sums_of_rows(a, out)
     assert "along rows" in _sums_of_rows.remarks[0].message and np.allclose(out, a.sum(axis=1))
+    in_order = weft.jit(_sums_of_rows.py_func)
+    in_order(a, out)
+    assert not any("along rows" in r.message for r in in_order.remarks) and np.allclose(out, a.sum(axis=1))
     _sums_of_short_rows(a, out)
     assert not any("along rows" in r.message for r in _sums_of_short_rows.remarks)
     assert np.allclose(out, a[:, :5].sum(axis=1))

@@ -81,7 +81,7 @@ def test_iterations_around_rows_are_not_taken_together_by_llvm(length: int) -> N
     """Where it knows the length it would write rows out, and gather elements of several rows then."""
     random = np.random.default_rng(length)
     a, b = (random.integers(0, 9, (200, length)).astype(np.float32) for _ in range(2))
-    out, compiled = np.zeros(200, np.float32), weft.jit(dots)
+    out, compiled = np.zeros(200, np.float32), weft.jit(fastmath=True)(dots)
     compiled(a, b, out)
     assert np.array_equal(out, (a * b).sum(axis=1))
     assert any("inner loops run along rows" in r.message for r in compiled.remarks)

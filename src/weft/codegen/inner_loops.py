@@ -24,6 +24,11 @@ from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
+from weft.machine.vecmath import math_function
+
+CALL = 8
+"""A function of mathematics in a loop that adds up in order, which is called element by element there: so many accesses
+of lanes that are far apart cost less. Exponentials of a softmax take 18 cycles one by one, and 2 in lanes."""
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
@@ -31,8 +36,8 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
 
     With `reordered`, loops along rows count whose totals LLVM may add up in lanes: in kernels, lanes that look far
     apart may turn out to be neighbours. What loops access that add up in order speaks for lanes, as nothing else makes
-    vectors of them. Where such a loop is in no other, one row of each lane is enough, be what it meets with the same
-    for all: a matrix times a vector.
+    vectors of them, and what they call does even more. Where a loop along rows is in no other, one row of each lane is
+    enough, be what it meets with the same for all: a matrix times a vector.
     """
     layout = function.layout
     view = cfg_of(function)
@@ -47,13 +52,15 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if not (carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
-        in_order = reordered and not adds_in_any_order(loop, view)
+        in_order = not adds_in_any_order(loop, view)
         if reordered and not in_order and not is_along_rows(loop, view, layout):
             continue
         # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.
         in_one_walk = reordered and loop.parent is None
         inside = {view.blocks[b] for b in loop.blocks}
         for access in (i for block in inside for i in block.instructions):
+            if in_order and math_function(access.callee_name or "") is not None:
+                near += CALL
             if access.op not in ("load", "store") or _is_on_stack(access, layout):
                 continue
             if in_one_walk and divergence.is_uniform(access.pointer):

@@ -36,6 +36,7 @@ from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chai
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.narrowing import narrow_varying
 from weft.transform.numbers.shared_comparisons import compare_shared
+from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
@@ -63,7 +64,7 @@ UNMASKED = Fact(
 
 
 def _replace_known_numbers(unit: LaneUnit) -> bool:
-    return replace_known_numbers(unit.function) > 0
+    return replace_known_numbers(unit.function) + separate_multiples(unit.function) > 0
 
 
 def _narrow_phis(unit: LaneUnit) -> bool:
@@ -225,7 +226,10 @@ def _replace_by(unit: LaneUnit, name: PolicyName, weighed: bool) -> bool:
 
 
 KNOWN_NUMBERS: Pass[LaneUnit] = Pass(
-    "known numbers", "no number of known sign is asked for it", _replace_known_numbers, optional=True
+    "known numbers",
+    "no number of known sign is asked for it; multiples of quotients are written as such",
+    _replace_known_numbers,
+    optional=True,
 )
 NARROW_PHIS: Pass[LaneUnit] = Pass("narrow φs", "no φ is wider than its uses", _narrow_phis, optional=True)
 MEETING_STORES: Pass[LaneUnit] = Pass(

@@ -12,6 +12,7 @@ from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_o
 from weft.analysis.loops.own_walks import keeps_own_stack, may_be_neighbours, may_move_apart, walks_apart
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.far_steps import PAGE, far_step
+from weft.costs.clamped_windows import is_clamped_window
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.lane_registers import LaneRegisters
@@ -106,8 +107,7 @@ class WidthModel:
         """Cycles that a thread takes in lane groups of `width`; what it looks up is there after a `latency`, if told.
 
         In loops that threads leave at different times `waiting` times as long: lane groups stay for their last thread.
-        It is the same for all widths, as far as is known, but where each thread has loaded how long it goes on. At 1
-        they are taken to go on for as long as each other.
+        It is the same for all widths, but where each has loaded how long it goes on. At 1 they are all alike.
         """
         costs = RegionCosts(self._divergence, self._probability, width, self._isa)
         constants = self._constants
@@ -166,14 +166,15 @@ class WidthModel:
     def _waiting(self, loop: Loop | None, width: int, waiting: float) -> float:
         """How many times as long as its own iterations a thread is in a loop and those around it.
 
-        That is `waiting` for each that threads leave in different iterations. Where lengths are loaded they may be any:
-        of as many as there are lanes, drawn as from a geometric distribution, the greatest is so many times the mean.
+        That is `waiting` for each that threads leave in different iterations, but for windows that only edges cut off.
+        Where lengths are loaded they may be any: of as many as there are lanes, drawn as from a geometric distribution,
+        the greatest is so many times the mean.
         """
         times = 1.0
         while loop is not None:
             if waiting > 1.0 and self._has_loaded_length(loop):
                 times *= sum(1 / n for n in range(1, width + 1))
-            elif self._is_divergent(loop):
+            elif self._is_divergent(loop) and not is_clamped_window(loop, self._view):
                 times *= waiting if waiting > 1.0 else self._longest(loop, width)
             loop = loop.parent
         return times

@@ -11,15 +11,20 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from weft.analysis.loops.counted_loops import CountedLoop, build_iterations, counted_loop
 from weft.analysis.loops.loop_promises import LoopPromises, loop_promises
-from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
+from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Function
+from weft.ir import BasicBlock, Function
+from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.locations import span_of
+from weft.ir.loop_metadata import unmark
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.transform.loops.close_loops import close_loops
+from weft.transform.loops.version_loop import version_loop
 
 
 class Wanted(Struct, frozen=True):
@@ -105,6 +110,7 @@ def find_loops(
         A loop that is required to cannot.
     """
     seen: set[str] = set()
+    most: dict[str, int] = {}
     number = 0
     while (found := _next(function, candidates, seen)) is not None:
         view, wanted = found
@@ -112,8 +118,13 @@ def find_loops(
         seen.add(header.name)
         plan = parallel_loop(
             function, view, wanted.loop, unit.module.layout,
-            promised=wanted.promised, reassociate=wanted.reassociate,
+            promised=wanted.promised, reassociate=wanted.reassociate, most=most.get(header.name),
         )  # fmt: skip
+        if isinstance(plan, Obstacle) and plan.beyond is not None and header.name not in most:
+            most[header.name] = plan.beyond
+            _run_few_in_parallel(unit, function, header, plan)
+            seen.discard(header.name)
+            continue
         if isinstance(plan, ParallelLoop):
             number += 1
             _remark_suspects(unit, plan)
@@ -125,6 +136,33 @@ def find_loops(
             raise UnsupportedError(message, span, plan.hint)
         unit.remarks.add(RemarkKind.MISSED, message, span, plan.hint, "parallel loops")
     return seen
+
+
+def _run_few_in_parallel(unit: LoopUnit, function: Function, header: BasicBlock, plan: Obstacle) -> None:
+    """Give a promised loop a copy that runs in order, where it has so many iterations that they meet."""
+    most = plan.beyond
+    assert most is not None
+    span = span_of(plan.at) if plan.at is not None else None
+    unit.remarks.add(
+        RemarkKind.TRANSFORM,
+        f"{plan.message}: the loop runs in order where it has more than {most} iterations",
+        span or span_of(header.terminator),
+        pass_name="parallel loops",
+    )
+    close_loops(function)
+    view = cfg_of(function)
+    loop = next(x for x in loop_forest(view.cfg).loops if view.blocks[x.header] is header)
+    counted = counted_loop(view, loop)
+    assert isinstance(counted, CountedLoop), counted
+    copies = version_loop(
+        function,
+        view,
+        loop,
+        lambda builder: builder.icmp("ule", build_iterations(counted, builder), const_int(most)),
+        seldom=True,
+    )
+    for copy in copies.values():
+        unmark(copy.terminator)
 
 
 def _remark_suspects(unit: LoopUnit, plan: ParallelLoop) -> None:

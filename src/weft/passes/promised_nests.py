@@ -106,7 +106,8 @@ def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
 def _is_parallel_inside(chosen: Chosen, accesses: Accesses, scope: Scope) -> bool:
     """Whether all loops of a nest count, and each innermost one is parallel, adds up, or is in one inside that is.
 
-    Others are where the time goes, and lanes along the outermost loop may be all that there is for them.
+    Others are where the time goes, and lanes along the outermost loop may be all that there is for them. So are those
+    that add up in order what functions of mathematics make: LLVM has no vectors for these.
     """
     inside = {each.header for each in chosen.inside}
     for loop in scope.loops.values():
@@ -118,7 +119,12 @@ def _is_parallel_inside(chosen: Chosen, accesses: Accesses, scope: Scope) -> boo
         while around is not None and around is not chosen.loop and around.header not in inside:
             around = around.parent
         covered = around is not None and around is not chosen.loop
-        if not (loop.loop.children or covered) and loop_verdict(accesses, loop).verdict not in _IN_LANES:
+        if loop.loop.children or covered:
+            continue
+        found = loop_verdict(accesses, loop)
+        in_order = any(a.kind == "reassociation" for a in found.assumptions)
+        calls = in_order and any(_is_mathematics(i) for block in loop.blocks for i in block.instructions)
+        if calls or found.verdict not in _IN_LANES:
             return False
     return True
 
@@ -191,8 +197,13 @@ def _stores_inside(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
     """Whether loops inside of one call functions of mathematics: most of these LLVM computes one by one."""
     inside = {b for loop in outer.children for b in loop.blocks}
-    calls = [i.callee_name or "" for b in inside for i in view.blocks[b].instructions if i.op == "call"]
-    return any(name.startswith(_ROOT) or math_function(name) is not None for name in calls)
+    return any(_is_mathematics(i, roots=True) for b in inside for i in view.blocks[b].instructions)
+
+
+def _is_mathematics(instruction: Instruction, *, roots: bool = False) -> bool:
+    """Whether a function is called that vector math libraries have, or a root if these count."""
+    name = instruction.callee_name or ""
+    return (roots and name.startswith(_ROOT)) or math_function(name) is not None
 
 
 def _is_left_scalar(outer: Loop, view: CFGView, layout: DataLayout, isa: Isa) -> bool:

@@ -5,7 +5,8 @@ apart (`weft.analysis.memory.linear_locations`) into a base, a constant, multipl
 that do not change in the loop, and of others. With the same base and the same multiples of what does not change, the
 distance of the addresses in iterations ``n`` and ``n + m`` is ``c·m + k``, plus what the others contribute, of which
 only the ranges are known. A dependence is *certain* when some ``m`` other than 0 makes the accesses overlap whenever
-both happen, *possible* when that cannot be excluded.
+both happen, *possible* when that cannot be excluded. Where it is known how many iterations there are, none are further
+apart.
 
 Iterations allocate in frames of their own, where they run at the same time (`weft.transform.loops.private_frames`).
 
@@ -91,6 +92,7 @@ def loop_dependences(
     ranges: Ranges,
     layout: DataLayout,
     private: tuple[Value, ...] = (),
+    most: int | None = None,
 ) -> Iterator[LoopDependence]:
     """The pairs of accesses in the way of running the iterations of `loop` in any order.
 
@@ -104,6 +106,8 @@ def loop_dependences(
         Ranges of the function.
     private
         Stack objects of which each iteration has its own.
+    most
+        How many iterations there are at most, where that is known.
     """
     inside = [i for block in loop.blocks for i in block.instructions if may_read(i) or may_write(i)]
     agreement = LoopAgreement(view, loop)
@@ -123,7 +127,7 @@ def loop_dependences(
     for a, b in combinations_with_replacement(accesses, 2):
         if a.instruction.op == "load":
             a, b = b, a
-        if a.instruction.op == "store" and (found := _dependence(a, b)) is not None:
+        if a.instruction.op == "store" and (found := _dependence(a, b, most)) is not None:
             alike = agreement
             if found.certain and not all(agreement.runs_in_each(i) for i in (found.write, found.other)):
                 guarded = found.distance is None and not _is_chosen(a.instruction, view, loop)
@@ -226,7 +230,7 @@ def _changes(value: Value, inside: set[BasicBlock]) -> bool:
     return isinstance(value, Instruction) and value.block in inside
 
 
-def _dependence(write: _Access, other: _Access) -> LoopDependence | None:
+def _dependence(write: _Access, other: _Access, most: int | None) -> LoopDependence | None:
     pair = (write.instruction, other.instruction)
     if write.base is not other.base:
         if are_apart(write.base, other.base):
@@ -251,6 +255,8 @@ def _dependence(write: _Access, other: _Access) -> LoopDependence | None:
     if not distances:
         return None
     nearest = min(distances, key=lambda m: (abs(m), m < 0))
+    if most is not None and abs(nearest) >= most:
+        return None
     return LoopDependence(*pair, certain=exact, distance=nearest if exact else None)
 
 

@@ -16,9 +16,16 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from weft.analysis.integers.kept_ranges import ranges_of
-from weft.analysis.loops.counted_loops import LEFT_TWICE, CountedLoop, Counter, counted_loop, counters_of
+from weft.analysis.loops.counted_loops import (
+    LEFT_TWICE,
+    CountedLoop,
+    Counter,
+    counted_loop,
+    counters_of,
+    known_iterations,
+)
 from weft.analysis.loops.loop_dependence import LoopDependence, loop_dependences
-from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.loop_promises import MOST_LANES, loop_promises
 from weft.analysis.loops.reductions import Combination, Reduction, is_rounded, reduction_of
 from weft.graph.loops import Loop
 from weft.ir import Argument, BasicBlock, Function, Instruction, Value
@@ -40,11 +47,14 @@ class Obstacle(Struct, frozen=True):
         The instruction it is about, None where it is about the loop.
     hint
         What to do about it.
+    beyond
+        It is none if the loop has at most so many iterations, which are more than a lane group has; else None.
     """
 
     message: str
     at: Instruction | None = None
     hint: str | None = None
+    beyond: int | None = None
 
 
 class ParallelLoop(Struct, frozen=True):
@@ -80,6 +90,7 @@ def parallel_loop(
     reassociate: bool,
     proved: bool = False,
     handled: Collection[Instruction] = (),
+    most: int | None = None,
 ) -> ParallelLoop | Obstacle:
     """What is needed to run `loop` in parallel, or why that cannot be done.
 
@@ -96,6 +107,8 @@ def parallel_loop(
         Whether it is known that accesses do not meet, as it is of a loop that is marked so.
     handled
         φs of the header that somebody else will see to.
+    most
+        How many iterations there are at most, where a test in front of the loop has asked for that.
     """
     counted = counted_loop(view, loop)
     if isinstance(counted, str):
@@ -127,7 +140,9 @@ def parallel_loop(
             return Obstacle("each iteration has an object of its own that is used outside of it")
     if proved or loop_promises(counted.latch, counted.blocks).proved:
         return ParallelLoop(counted, tuple(counters), tuple(reductions), private)
-    found = _memory(function, view, counted, counters, layout, private, promised=promised)
+    if (known := known_iterations(counted)) is not None:
+        most = known
+    found = _memory(function, view, counted, counters, layout, private, promised=promised, most=most)
     if isinstance(found, Obstacle):
         return found
     return ParallelLoop(counted, tuple(counters), tuple(reductions), private, found)
@@ -227,22 +242,28 @@ def _memory(
     private: tuple[Instruction, ...],
     *,
     promised: bool,
+    most: int | None,
 ) -> Obstacle | tuple[Instruction, ...]:
     """What accesses to memory are in the way, or writes that may be."""
     ranges = ranges_of(function, view)
-    found = loop_dependences(view, loop, counters, ranges, layout, private)
+    found = loop_dependences(view, loop, counters, ranges, layout, private, most)
     suspects: dict[Instruction, None] = {}
+    far: Obstacle | None = None
     for dependence in found:
         if dependence.certain and not dependence.harmless:
-            return _certain(dependence)
+            obstacle = _certain(dependence, asks=promised and most is None)
+            if obstacle.beyond is None:
+                return obstacle
+            if far is None or (far.beyond or 0) > obstacle.beyond:
+                far = obstacle
         if not promised and not dependence.certain:
             return _possible(dependence)
         if dependence.guarded and not dependence.harmless:
             suspects[dependence.write] = None
-    return tuple(suspects)
+    return tuple(suspects) if far is None else far
 
 
-def _certain(dependence: LoopDependence) -> Obstacle:
+def _certain(dependence: LoopDependence, *, asks: bool) -> Obstacle:
     what = "written" if dependence.other.op == "store" else "read"
     if dependence.distance is None:
         each = "each iteration writes" if dependence.each else "iterations write"
@@ -257,6 +278,7 @@ def _certain(dependence: LoopDependence) -> Obstacle:
         f"the element written here is {what} {distance} {times} {order}",
         dependence.write,
         "run the loop in order",
+        distance if asks and distance >= MOST_LANES else None,
     )
 
 
