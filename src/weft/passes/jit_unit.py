@@ -30,7 +30,7 @@ class JitUnit(LoopUnit, kw_only=True):
     interface: SlotInterface
     if_legal: bool = False
     auto: bool = False
-    known: tuple[tuple[int, int], ...] = ()
+    known: tuple[tuple[int, int | float], ...] = ()
     row_numbers: tuple[tuple[int, int], ...] = ()
     all_cores: bool = True
     in_place: set[str] = field(default_factory=set)

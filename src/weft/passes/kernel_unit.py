@@ -183,7 +183,7 @@ class KernelUnit(Struct):
         return self._kernel
 
     @property
-    def known(self) -> tuple[tuple[int, int], ...]:
+    def known(self) -> tuple[tuple[int, int | float], ...]:
         """Parameters by number, and their values."""
         return self.options.known
 

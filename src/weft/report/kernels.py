@@ -37,7 +37,7 @@ def report_on_function(
     width: int | None = None,
     scope: str = "lanes",
     compile: CompileKernel | None = None,
-    known: Sequence[tuple[int, int]] = (),
+    known: Sequence[tuple[int, int | float]] = (),
 ) -> Report:
     """Report on a Python function as a kernel, for each tuple of argument types; `Kernel.report` says the rest.
 
@@ -66,7 +66,7 @@ def report_on_kernels(
     options: ReportOptions,
     shapes: Signature | None = None,
     compile: CompileKernel | None = None,
-    known: Sequence[tuple[int, int]] = (),
+    known: Sequence[tuple[int, int | float]] = (),
 ) -> Report:
     """Report on kernels that the front end has just compiled.
 
@@ -99,7 +99,7 @@ def kernel_program(
     kernel: FrontendResult,
     shapes: Signature | None = None,
     compile: CompileKernel | None = None,
-    known: Sequence[tuple[int, int]] = (),
+    known: Sequence[tuple[int, int | float]] = (),
 ) -> Program:
     """A kernel after promotion of variables to registers, with the functions it calls."""
     text = optimize(write_module(kernel.module, plain=True), SROA_ONLY, TargetSpec.chosen().machine)
