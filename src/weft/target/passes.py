@@ -38,6 +38,7 @@ from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
 from weft.target.offered_math import IN_USE, without_offers
+from weft.target.register_votes import with_register_votes
 from weft.target.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
@@ -176,23 +177,22 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     _keep_masks_in_registers(module, machine)
 
 
-def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes that fill several registers be asked, and go to other blocks, register by register.
+_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes)
 
-    Where there are registers for masks, all is as it was.
-    """
-    if machine.isa.mask_registers:
-        return
+_WITHOUT_MASK_REGISTERS = (
+    with_blended_choices,
+    with_compared_again,
+    with_joined_masks,
+    with_joined_votes,
+    with_halved_masks,
+    with_mask_bytes,
+)
+
+
+def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let lanes that fill several registers be asked, and go to other blocks, register by register."""
     before = text = str(module)
-    changes = (
-        with_blended_choices,
-        with_compared_again,
-        with_joined_masks,
-        with_joined_votes,
-        with_halved_masks,
-        with_mask_bytes,
-    )
-    for change in changes:
+    for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
