@@ -34,6 +34,7 @@ def test_the_same_is_chosen(isa: Isa, type: str, lanes: int) -> None:
     if not isa.features <= chosen().features:
         pytest.skip(f"the processor has no {isa.name}")
     text = with_blended_choices(CHOICE.format(n=lanes, t=type), isa)
+    assert text is not None
     code = load_object(emit_object(text, TargetSpec.of_isa(isa), FINAL), ["f"])
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_int32, ctypes.c_void_p)(
         code.address("f")
