@@ -37,6 +37,7 @@ from weft.target.joined_masks import with_joined_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
+from weft.target.near_addresses import with_near_addresses
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.register_votes import with_register_votes
 from weft.target.uniform_choices import with_blended_choices
@@ -177,7 +178,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     _keep_masks_in_registers(module, machine)
 
 
-_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes)
+_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses)
 
 _WITHOUT_MASK_REGISTERS = (
     with_blended_choices,
