@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from weft.diag.remarks import Remark
-from weft.frontend.python.compile import FrontendResult, compile_python, mark_arrays
+from weft.frontend.python.compile import FrontendResult, bound_rows, compile_python, mark_arrays
 from weft.frontend.python.components import bound_extents
 from weft.frontend.python.lowering.threads.cuda_ids import WARP_SIZE
 from weft.frontend.python.types import KernelType
@@ -46,16 +46,18 @@ def start(
     with timings.measure("frontend"):
         result = compile_python(function, types, fastmath=options.fastmath)
     if options.small_arrays:
-        _promise_small_arrays(result)
+        _promise_small_arrays(result, dict(options.known))
     warps = replace(options, warp=WARP_SIZE)
     started = start_kernel(result.module, result.kernel.name, warps, spec or TargetSpec.chosen(), timings)
     started.captured = result.captured
     return started, tuple(result.remarks)
 
 
-def _promise_small_arrays(result: FrontendResult) -> None:
-    """Note that arrays have less than 2 GiB, and extents less than 2^30."""
+def _promise_small_arrays(result: FrontendResult, known: Mapping[int, int | float]) -> None:
+    """Note that arrays have less than 2 GiB, and extents less than 2^30, or fewer where rows have known lengths."""
     kernel = result.kernel
     mark_arrays(result, lambda array: LARGE)
     kernel.attributes = (*kernel.attributes, f'"{SMALL_ARRAYS_ATTRIBUTE}"')
     bound_extents(kernel, LONG)
+    # Where elements lie on each other there may be more of them.
+    bound_rows(result, known, lambda array: -(-LARGE // array.dtype.size) if array.layout == "C" else None)

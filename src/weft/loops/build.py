@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +10,7 @@ from msgspec import Struct
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.codegen.slots import SlotInterface
 from weft.diag.remarks import Remark, RemarkKind
-from weft.frontend.python.compile import FrontendResult, ParamSpec, compile_python, mark_arrays
+from weft.frontend.python.compile import ParamSpec, bound_rows, compile_python, mark_arrays
 from weft.frontend.python.components import bound_extents, components, has_extents
 from weft.frontend.python.types import Array, KernelType
 from weft.jit_options import JitOptions
@@ -58,20 +56,6 @@ def lower(
     return lowered, results, (*remarks, *lowered.remarks)
 
 
-def _bound_rows(made: FrontendResult, known: Mapping[int, int | float]) -> None:
-    """Note how many rows of known lengths arrays have, which have less than `LONG` elements in all."""
-    for param in made.params:
-        if not isinstance(param.type, Array) or not has_extents(param.type):
-            continue
-        extents = range(param.first + 1, param.first + 1 + param.type.ndim)
-        others = [index for index in extents if index not in known]
-        row = prod(int(known[index]) for index in extents if index in known)
-        if len(others) == 1 and row > 1:
-            argument = made.kernel.args[others[0]]
-            kept = (a for a in argument.attributes if not a.startswith("range("))
-            argument.attributes = (*kept, f"range(i64 0, {-(-LONG // row)})")
-
-
 def start(
     function: FunctionType,
     types: tuple[KernelType, ...],
@@ -88,7 +72,7 @@ def start(
         result = describe_result(made.result)
     if options.small_arrays:
         bound_extents(made.kernel, LONG)
-        _bound_rows(made, dict(options.known))
+        bound_rows(made, dict(options.known), lambda array: LONG)
         mark_arrays(made, lambda array: LONG * array.dtype.size)
     apart = arrays_of(made) if options.overlap is not Overlap.ANY else {}
     if options.overlap is Overlap.SOME:

@@ -12,6 +12,7 @@ from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.likely_conversions import expect_indices
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
+from weft.transform.numbers.other_choices import choose_others
 from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_addresses import widen_addresses
@@ -19,7 +20,8 @@ from weft.transform.numbers.wide_comparisons import widen_comparisons
 
 
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
-    near = sum(map(replace_near_remainders, unit.module.definitions()))
+    near = sum(map(choose_others, unit.module.definitions()))
+    near += sum(map(replace_near_remainders, unit.module.definitions()))
     near += sum(map(replace_called_remainders, unit.module.definitions()))
     near += sum(map(count_bits, list(unit.module.definitions())))
     near += sum(map(replace_known_numbers, unit.module.definitions()))
@@ -55,7 +57,7 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
     "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once,"
-    " multiples of quotients written as such",
+    " multiples of quotients written as such, the other one of two is chosen",
     _replace_known_numbers,
     requires=(PLAIN,),
     optional=True,

@@ -26,12 +26,12 @@ from weft.machine.targets import Isa
 from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
 from weft.target.mask_lines import Comparison, Frozen, mask_line
 
-_VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
-_BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
-_ANY = re.compile(
+VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
+BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
+ANY = re.compile(
     r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), (?P<settled>0|-1)(?P<rest>(?:, !.*)?)"
 )
-_COUNT = re.compile(
+COUNT = re.compile(
     r".*call .*i(?P<lanes>\d+) @llvm\.ctpop\.i(?P=lanes)\(i(?P=lanes) (?P<bits>%[^\s,)]+)\)(?P<rest>.*)"
 )
 _COUNTING = frozenset(
@@ -51,10 +51,10 @@ def joins_votes(isa: Isa) -> bool:
 
 def with_joined_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
-    if not joins_votes(isa) or not _VOTE.search(text):
+    if not joins_votes(isa) or not VOTE.search(text):
         return None
     parts = parts_by_definition(text)
-    done = [_Votes(part, isa) if _VOTE.search(part) else None for part in parts]
+    done = [_Votes(part, isa) if VOTE.search(part) else None for part in parts]
     if not any(votes is not None and votes.made for votes in done):
         return None
     changed = "".join(
@@ -84,13 +84,13 @@ class _Votes:
                 self._defined[found[1]] = number, found[2]
         asked: dict[str, list[tuple[str, re.Match[str]]]] = {}
         for name, (_, line) in self._defined.items():
-            found = _ANY.fullmatch(line)
+            found = ANY.fullmatch(line)
             if found is None and "@llvm.ctpop." in line:
-                found = _COUNT.fullmatch(line)
+                found = COUNT.fullmatch(line)
             if found is not None:
                 asked.setdefault(found["bits"], []).append((name, found))
         for bits, votes in asked.items():
-            found = _BITS.match(self._defined[bits][1]) if bits in self._defined else None
+            found = BITS.match(self._defined[bits][1]) if bits in self._defined else None
             # What else is made of the bits needs their order.
             if found is not None and len(self._naming(bits)) == 1 + len(votes):
                 self._replace(bits, found, votes)

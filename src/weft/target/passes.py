@@ -37,7 +37,9 @@ from weft.target.joined_masks import with_joined_masks
 from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
+from weft.target.near_addresses import with_near_addresses
 from weft.target.offered_math import IN_USE, without_offers
+from weft.target.register_votes import with_register_votes
 from weft.target.signed_comparisons import with_signed_comparisons
 from weft.target.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
@@ -177,24 +179,23 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     _keep_masks_in_registers(module, machine)
 
 
-def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes be compared as the processor can, and such that fill several registers be asked register by register.
+_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses)
 
-    Where there are registers for masks, all is as it was.
-    """
-    if machine.isa.mask_registers:
-        return
+_WITHOUT_MASK_REGISTERS = (
+    with_signed_comparisons,
+    with_blended_choices,
+    with_compared_again,
+    with_joined_masks,
+    with_joined_votes,
+    with_halved_masks,
+    with_mask_bytes,
+)
+
+
+def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let lanes be compared as the processor can, and such that fill several registers be asked register by register."""
     before = text = str(module)
-    changes = (
-        with_signed_comparisons,
-        with_blended_choices,
-        with_compared_again,
-        with_joined_masks,
-        with_joined_votes,
-        with_halved_masks,
-        with_mask_bytes,
-    )
-    for change in changes:
+    for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)

@@ -116,7 +116,7 @@ def _bounds(
             work += value.operands[1:]
         elif value.op in ("sext", "zext"):
             start = join(start, _extended(value))
-        elif (step := _step(value)) is not None and takes_time(value):
+        elif (step := step_of(value)) is not None and takes_time(value):
             before, change = step
             below, above = below + min(0, change), above + max(0, change)
             if change > 0 and ends is not None:
@@ -167,7 +167,7 @@ def _extended(value: Instruction) -> Interval:
     return full(source.bits) if value.op == "sext" else Interval(0, (1 << source.bits) - 1)
 
 
-def _step(value: Instruction) -> tuple[Value, int] | None:
+def step_of(value: Instruction) -> tuple[Value, int] | None:
     """What a constant is added to, and the constant."""
     if value.op not in ("add", "sub"):
         return None

@@ -5,8 +5,9 @@ not poison: it says nothing of how threads are related. It is found by a sparse 
 objects (`stored_numbers`) with widening at φs and loads, then narrowed; the ends of what loops search by halves are
 bounded together (`halves`), sums of loops by what a round adds (`accumulations`), other numbers of loops of few rounds
 by following these (`recurrences`), numbers that go around in several φs and in stack objects by what all rounds add
-(`drifts`), and counters of 64 bits by what years would add (`patience`). Conditions that dominate a use refine it
-there (``i < n`` says ``i <= INT_MAX - 1`` even if nothing is known of n, which is what keeps ``i + 1`` from wrapping).
+(`drifts`), counters of 64 bits by what years would add (`patience`), and those of 32 by the stack objects of which they
+are places (`heights`). Conditions that dominate a use refine it there (``i < n`` says ``i <= INT_MAX - 1`` even if
+nothing is known of n, which is what keeps ``i + 1`` from wrapping).
 
 Symbolic bounds: `bounds_of` lists the conditions themselves, for those who can use ``i < n`` as it is.
 """
@@ -27,6 +28,7 @@ from weft.analysis.integers.converted_floats import is_conversion, limits_of
 from weft.analysis.integers.declared_ranges import attributed
 from weft.analysis.integers.drifts import Drifts
 from weft.analysis.integers.halves import halved_ranges
+from weft.analysis.integers.heights import heights
 from weft.analysis.integers.intervals import Interval, full, join, meet, widen
 from weft.analysis.integers.patience import patient_bounds
 from weft.analysis.integers.range_rules import TELLING, RangeRules, Refined, Rule, evaluate, read, told_of
@@ -88,7 +90,7 @@ class Ranges:
         self._conditions = Conditions(view, dominator_tree(view.cfg))
         self._base: dict[Value, Interval] = {}
         self._changes: dict[Instruction, int] = {}
-        self._caps = patient_bounds(view, function.layout)
+        self._caps = patient_bounds(view, function.layout) | heights(view, function.layout)
         for argument in function.args:
             if isinstance(argument.type, IntType):
                 self._base[argument] = attributed(argument.attributes, argument.type.bits) or full(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from math import prod
 from types import FunctionType
 from typing import Any
 
@@ -111,6 +112,31 @@ def mark_arrays(result: FrontendResult, most: Callable[[Array], int]) -> None:
             argument = result.kernel.args[param.first]
             mark = f'"{ARRAY_BYTES_ATTRIBUTE}"="{most(param.type)}"'
             argument.attributes = (*argument.attributes, mark)
+
+
+def bound_rows(
+    result: FrontendResult, known: Mapping[int, int | float], most: Callable[[Array], int | None]
+) -> None:
+    """Note how many rows of known lengths arrays have that have less than so many elements in all.
+
+    Parameters
+    ----------
+    known
+        Numbers of parameters, and their values.
+    most
+        How many elements; None for arrays of which that is not known.
+    """
+    for param in result.params:
+        if not isinstance(param.type, Array) or not has_extents(param.type):
+            continue
+        limit = most(param.type)
+        extents = range(param.first + 1, param.first + 1 + param.type.ndim)
+        others = [index for index in extents if index not in known]
+        row = prod(int(known[index]) for index in extents if index in known)
+        if limit is not None and len(others) == 1 and row > 1:
+            argument = result.kernel.args[others[0]]
+            kept = (a for a in argument.attributes if not a.startswith("range("))
+            argument.attributes = (*kept, f"range(i64 0, {-(-limit // row)})")
 
 
 def compile_python(
