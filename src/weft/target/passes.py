@@ -193,7 +193,7 @@ _WITHOUT_MASK_REGISTERS = (
 
 
 def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes be compared as the processor can, and such that fill several registers be asked register by register."""
+    """Let lanes be compared as the processor can, and such that fill several registers be asked one by one."""
     before = text = str(module)
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
