@@ -106,6 +106,18 @@ def test_steps_that_the_loop_computes_are_computed_before_it(golden: Callable[[s
     assert run(function.module, "FR") == run(read_module(STEPS), "FR")
 
 
+@pytest.mark.parametrize("first", [0, 1, -3])
+def test_places_grow_by_the_round_of_a_counter_that_begins_anywhere(first: int) -> None:
+    """A counter that becomes wide counts the rounds, less what it is at first."""
+    text = STEPS.replace("[ 0, %enter ], [ %next", f"[ {first}, %enter ], [ %next")
+    text = text.replace("sgt i32 %n, 0", f"sgt i32 %n, {first}")
+    function = read_module(text).functions["f"]
+    assert turned(function)
+    verify(function)
+    run = returned("f", [np.array([0, 1, 2, 5, 1, 3]), np.array([7, 9, -7, -3, 1 << 19, 1 << 20])], 6)
+    assert run(function.module, "FR") == run(read_module(text), "FR")
+
+
 @pytest.mark.parametrize(
     ("first", "asked", "bound"),
     [
