@@ -87,9 +87,7 @@ def _counted(
     return number
 
 
-def _widened(
-    head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction
-) -> Value | None:
+def _widened(head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction) -> Value | None:
     """The number of the round, of a counter that gets 64 bits; None where that is no such counter.
 
     One that goes up by one while it is below a bound has no need to wrap around.
