@@ -192,7 +192,8 @@ def test_loops_that_do_something_else_stay(said: str, instead: str) -> None:
 
 def test_a_copy_of_an_or_that_is_a_sum_leaves_no_other_user() -> None:
     """What it was made of would stay in use by an instruction in no block, and could not go."""
-    text = "define i32 @f(i32 %x) {\nentry:\n  %twice = shl i32 %x, 1\n  %more = or disjoint i32 %twice, 1\n  ret i32 %more\n}"
+    body = "%twice = shl i32 %x, 1\n  %more = or disjoint i32 %twice, 1\n  ret i32 %more"
+    text = f"define i32 @f(i32 %x) {{\nentry:\n  {body}\n}}"
     entry = read_module(text).functions["f"].entry
     twice, more, end = entry.instructions
     copy = copied(more, Builder(before=end), {})
