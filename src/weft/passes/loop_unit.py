@@ -136,7 +136,7 @@ class LoopUnit(Struct):
     @property
     def pipeline(self) -> Pipeline:
         """What LLVM is to do with the module."""
-        return WHOLE_IN_ORDER if self.in_order or has_narrow_searches(self.module) else WHOLE
+        return WHOLE_IN_ORDER if self.in_order or has_narrow_searches(self.module, self.isa) else WHOLE
 
     @property
     def function(self) -> Function:

@@ -145,7 +145,7 @@ class StartedKernel(Struct):
                 enter_flushing_mode(unit.module, unit.module.functions[unit.entry])
             alone = unit.summary is None and unit.order.obstacle is None
             pipeline = WHOLE if alone or unit.alone_counts else FINAL
-            if pipeline is WHOLE and has_narrow_searches(unit.module):
+            if pipeline is WHOLE and has_narrow_searches(unit.module, unit.spec.isa):
                 pipeline = WHOLE_IN_ORDER
             find_math = math_finder(unit.math, unit.spec)
             offers = offer_vector_math(unit.module, find_math, unit.spec.isa) if pipeline.vectorize else ""

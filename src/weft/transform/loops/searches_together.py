@@ -18,7 +18,7 @@ that would not have been, and what is left of each, a round at most if the range
 
 Where the ends have fewer bits than addresses, LLVM would make one vector of the four, with a place to be taken out of
 it for each load, and what was loaded put into another. That takes half as long again, and more than it wins elsewhere
-in such loops. So the function is marked, and LLVM's superword vectorizer is not run on its module.
+in such loops. So the function is marked, and LLVM's superword vectorizer is not run on its module, but with SSE2.
 
 Precondition: P-LLVM of one thread, loop-closed, without predicates, shadows and guards; searches that may be done ahead
 are those of `weft.analysis.loops.repeated_searches`. Postcondition: the same; the loop around has a version of four
@@ -37,6 +37,7 @@ from weft.ir.clone import ValueMap, clone_blocks
 from weft.ir.intrinsics import NARROW_SEARCHES_ATTRIBUTE
 from weft.ir.loop_metadata import unmark
 from weft.ir.types import IntType
+from weft.machine.targets import Isa
 from weft.transform.loops.close_loops import close_loops
 
 TOGETHER = 4
@@ -64,9 +65,12 @@ def search_together(function: Function) -> int:
     return len(found)
 
 
-def has_narrow_searches(module: Module) -> bool:
-    """Whether searches go on together in a module, by numbers of which LLVM would make vectors."""
-    return any(map(_is_marked, module.definitions()))
+def has_narrow_searches(module: Module, isa: Isa) -> bool:
+    """Whether searches go on together in a module, by numbers of which LLVM would make slow vectors.
+
+    With SSE2 the module is faster with superwords (XSBench in CUDA C++: a tenth).
+    """
+    return isa.vector_bits > 128 and any(map(_is_marked, module.definitions()))
 
 
 def _is_narrow(choice: Instruction) -> bool:
