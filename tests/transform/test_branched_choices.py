@@ -8,6 +8,7 @@ import pytest
 import weft
 from pairs import pairs
 from weft import cuda
+from weft.costs.long_choices import latency_alone
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
@@ -281,3 +282,14 @@ def test_lanes_run_along_the_outer_loop_where_both_gather() -> None:
     compiled = weft.jit(forest, fastmath=True)
     compiled(feature, threshold, leaf, rows, np.zeros(100, np.float32))
     assert not any("share the loop around it" in remark.message for remark in compiled.remarks)
+
+
+@pytest.mark.parametrize(("divisor", "most"), [("2", 3.0), ("10", 5.0)])
+def test_a_division_by_a_constant_is_no_division(divisor: str, most: float) -> None:
+    """It takes shifts and a product: a search that halves by ``/ 2`` waits no longer than one that shifts."""
+    text = f"define i32 @f(i32 %x) {{\nentry:\n  %half = sdiv i32 %x, {divisor}\n  ret i32 %half\n}}"
+    (half, _) = read_module(text).functions["f"].entry.instructions
+    assert latency_alone(half, AVX2) <= most
+    by_itself = text.replace(f"%x, {divisor}", "%x, %x")
+    (quotient, _) = read_module(by_itself).functions["f"].entry.instructions
+    assert latency_alone(quotient, AVX2) > 5.0

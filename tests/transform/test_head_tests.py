@@ -106,6 +106,18 @@ def test_steps_that_the_loop_computes_are_computed_before_it(golden: Callable[[s
     assert run(function.module, "FR") == run(read_module(STEPS), "FR")
 
 
+@pytest.mark.parametrize("first", [0, 1, -3])
+def test_places_grow_by_the_round_of_a_counter_that_begins_anywhere(first: int) -> None:
+    """A counter that becomes wide counts the rounds, less what it is at first."""
+    text = STEPS.replace("[ 0, %enter ], [ %next", f"[ {first}, %enter ], [ %next")
+    text = text.replace("sgt i32 %n, 0", f"sgt i32 %n, {first}")
+    function = read_module(text).functions["f"]
+    assert turned(function)
+    verify(function)
+    run = returned("f", [np.array([0, 1, 2, 5, 1, 3]), np.array([7, 9, -7, -3, 1 << 19, 1 << 20])], 6)
+    assert run(function.module, "FR") == run(read_module(text), "FR")
+
+
 @pytest.mark.parametrize(
     ("first", "asked", "bound"),
     [
@@ -144,3 +156,66 @@ def test_a_loop_until_a_bound_is_met_asks_for_the_side(guard: str, first: str, s
     (head,) = turned(function)
     assert [i.predicate for i in head.instructions if i.op == "icmp"] == [asked]
     assert has_guard(function) == (asked == "ne")
+
+
+SEARCH = """
+define i32 @f(i32 %n, i32 %x) {
+entry:
+  %some = icmp {GUARD}
+  br i1 %some, label %enter, label %exit
+enter:
+  %last = add i32 %n, -1
+  br label %loop
+loop:
+  %low = phi i32 [ 0, %enter ], [ %low.next, %loop ]
+  %high = phi i32 [ %last, %enter ], [ %high.next, %loop ]
+  %sum = add i32 %low, %high
+  %middle = lshr i32 %sum, 1
+  %square = mul i32 %middle, %middle
+  %above = icmp ugt i32 %square, %x
+  %low.next = select i1 %above, i32 %low, i32 %middle
+  %high.next = select i1 %above, i32 %middle, i32 %high
+  {TEST}
+  br i1 %more, label %loop, label %exit
+exit:
+  %r = phi i32 [ -1, %entry ], [ %low.next, %loop ]
+  ret i32 %r
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "test", "is_turned"),
+    [
+        ("sgt i32 %n, 2", "%d = sub i32 %high.next, %low.next\n  %more = icmp sgt i32 %d, 1", True),
+        ("sgt i32 %n, 2", "%d = sub i32 %low.next, %high.next\n  %more = icmp slt i32 %d, -1", True),
+        ("sgt i32 %n, 2", "%d = sub i32 %high.next, %low.next\n  %more = icmp sge i32 %d, 2", True),
+        ("sgt i32 %n, 1", "%d = sub i32 %high.next, %low.next\n  %more = icmp sgt i32 %d, 1", False),
+        ("ne i32 %n, 2", "%d = sub i32 %high.next, %low.next\n  %more = icmp sgt i32 %d, 1", False),
+        # What is asked of what the round began with is not asked of the next one.
+        ("sgt i32 %n, 2", "%d = sub i32 %high, %low\n  %more = icmp sgt i32 %d, 9", False),
+    ],
+)
+def test_a_search_that_has_something_to_halve_asks_at_its_head(
+    guard: str, test: str, is_turned: bool
+) -> None:
+    text = SEARCH.replace("{GUARD}", guard).replace("{TEST}", test)
+    function = read_module(text).functions["f"]
+    assert bool(turned(function)) == is_turned
+    verify(function)
+    run = returned("f", [np.array([3, 4, 9, 90, 91]), np.array([0, 3, 50, 6000, 81])], 5)
+    assert run(function.module, "FR") == run(read_module(text), "FR")
+
+
+def test_two_numbers_that_are_in_order_are_compared_at_the_head() -> None:
+    text = SEARCH.replace("{GUARD}", "sgt i32 %n, 2").replace(
+        "{TEST}", "%more = icmp slt i32 %low.next, %high.next"
+    )
+    text = text.replace("i32 %middle, i32 %high\n", "i32 %middle, i32 %high.less\n")
+    text = text.replace("  %above", "  %high.less = add i32 %high, -1\n  %above", 1)
+    function = read_module(text).functions["f"]
+    (head,) = turned(function)
+    verify(function)
+    assert [i.predicate for i in head.instructions if i.op == "icmp"] == ["slt"]
+    run = returned("f", [np.array([3, 4, 9, 90, 91]), np.array([0, 3, 50, 6000, 81])], 5)
+    assert run(function.module, "FR") == run(read_module(text), "FR")

@@ -11,9 +11,10 @@ from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
+from weft.machine.targets import AVX2, AVX512, SSE2
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.close_loops import is_loop_closed
-from weft.transform.loops.searches_together import TOGETHER, search_together
+from weft.transform.loops.searches_together import TOGETHER, has_narrow_searches, search_together
 
 #                                      ┌──────────────────────────────────────────────────┐
 #                           entry ──> four ──> before ──> search <──> round               │
@@ -114,6 +115,34 @@ def test_the_loop_does_what_is_left() -> None:
     # Only the search that is left for itself has versions for short and long ranges.
     assert choose_in_short_ranges(function) == 1
     verify(module)
+
+
+def test_searches_in_narrow_numbers_are_not_for_superwords() -> None:
+    """LLVM would make vectors of them, whose places it takes out for each load."""
+    wide = read_module(SUMS)
+    assert search_together(wide.functions["f"]) and not has_narrow_searches(wide, AVX2)
+    text = SUMS.replace("%between = sub i64", "%between = sub i32").replace(
+        "%both = add i64", "%both = add i32"
+    )
+    text = text.replace("sgt i64 %between", "sgt i32 %between").replace(
+        "%middle = ashr i64", "%middle = ashr i32"
+    )
+    text = text.replace("phi i64 [ %start,", "phi i32 [ %start32,").replace(
+        "phi i64 [ %end,", "phi i32 [ %end32,"
+    )
+    text = text.replace("i64 %middle, i64 %high\n", "i32 %middle, i32 %high\n")
+    text = text.replace("i64 %low, i64 %middle\n", "i32 %low, i32 %middle\n")
+    text = text.replace("ptr %grids, i64 %middle", "ptr %grids, i32 %middle")
+    text = text.replace("phi i64 [ %low, %head ]", "phi i32 [ %low, %head ]").replace(
+        "sitofp i64 %found", "sitofp i32 %found"
+    )
+    ends = "  %start32 = trunc i64 %start to i32\n  %end32 = trunc i64 %end to i32\n  br label %head\nhead:"
+    narrow = read_module(text.replace("  br label %head\nhead:", ends, 1))
+    assert not has_narrow_searches(narrow, AVX2)
+    assert search_together(narrow.functions["f"]) and has_narrow_searches(narrow, AVX2)
+    verify(narrow.functions["f"])
+    again = read_module(write_module(narrow))
+    assert has_narrow_searches(again, AVX512) and not has_narrow_searches(again, SSE2)
 
 
 def test_a_loop_that_is_left_by_an_unsigned_test() -> None:

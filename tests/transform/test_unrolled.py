@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from weft.interp import Memory, Program, run_function
-from weft.ir import Function
+from weft.ir import Builder, Function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
+from weft.transform.loops.unrolled.rolling import copied
 from weft.transform.loops.unrolled.undo import undo_unrolling
 
 # nvcc: for (i = 0; i < n; i++) s = s * 3 + x[i], twice at a time, and what is left behind that.
@@ -187,3 +188,13 @@ def test_loops_that_do_something_else_stay(said: str, instead: str) -> None:
         "declare void @weft.barrier()\n" if "barrier" in instead else ""
     )
     assert rolled(declared) is None
+
+
+def test_a_copy_of_an_or_that_is_a_sum_leaves_no_other_user() -> None:
+    """What it was made of would stay in use by an instruction in no block, and could not go."""
+    body = "%twice = shl i32 %x, 1\n  %more = or disjoint i32 %twice, 1\n  ret i32 %more"
+    text = f"define i32 @f(i32 %x) {{\nentry:\n  {body}\n}}"
+    entry = read_module(text).functions["f"].entry
+    twice, more, end = entry.instructions
+    copy = copied(more, Builder(before=end), {})
+    assert copy.op == "add" and list(twice.instruction_users()) == [more, copy]

@@ -42,6 +42,7 @@ from weft.ir.intrinsics import (
     APART_ATTRIBUTE,
     ARRAYS_APART_ATTRIBUTE,
     LANES_ATTRIBUTE,
+    NARROW_SEARCHES_ATTRIBUTE,
     WRITABLE_ATTRIBUTE,
     lifetime_start,
 )
@@ -57,6 +58,9 @@ from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_l
 from weft.transform.loops.outline_nest import OutlinedNest
 from weft.transform.loops.replace_loop import counter_after, open_preheader, replace_loop
 from weft.transform.loops.told_apart import tell_apart
+
+_KEPT = frozenset(f'"{name}"' for name in (WRITABLE_ATTRIBUTE, NARROW_SEARCHES_ATTRIBUTE))
+"""Attributes that a body for one thread keeps."""
 
 
 class StripMinedLoop(Struct):
@@ -145,7 +149,7 @@ def strip_mine(
         run_single_lane(body)
         prepare_alone(body, isa)
         tell_apart(body)
-        body.attributes = (*INLINED, *(a for a in body.attributes if a == f'"{WRITABLE_ATTRIBUTE}"'))
+        body.attributes = (*INLINED, *(a for a in body.attributes if a in _KEPT))
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
         return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
     fewer = 0

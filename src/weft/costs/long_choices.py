@@ -24,6 +24,7 @@ _LONGER = 1.5
 
 _WIDTH = 32
 _OF_INTEGERS = {**dict.fromkeys(("icmp", "zext", "sext", "trunc", "getelementptr"), 1.0), "mul": 3.0}
+_DIVISIONS = frozenset(("udiv", "urem", "sdiv", "srem"))
 
 
 def long_choices(loop: Loop, view: CFGView, isa: Isa) -> dict[Instruction, float]:
@@ -64,6 +65,10 @@ def latency_alone(instruction: Instruction, isa: Isa) -> float:
     op = instruction.op
     if op == "load":
         return 5.0
+    if op in _DIVISIONS and isinstance(instruction.operands[1], ConstInt):
+        # A product and shifts; by a power of two shifts alone.
+        alone = instruction.operands[1].value.bit_count() == 1
+        return (1.0 if alone else 4.0) if op in ("udiv", "urem") else (3.0 if alone else 5.0)
     if op == "call":
         op = ".".join((instruction.callee_name or "").split(".")[:2])
     known = instruction_cost(op, _WIDTH, 1, isa).latency

@@ -221,6 +221,9 @@ ARRAYS_APART_ATTRIBUTE = "weft.arrays.apart"
 WRITABLE_ATTRIBUTE = "weft.writable"
 """Marks functions whose launcher sees to it that what they may store to can be written."""
 
+NARROW_SEARCHES_ATTRIBUTE = "weft.narrow.searches"
+"""Marks functions in which searches by halves go on together, whose ends have fewer bits than addresses."""
+
 REASSOCIATE_ATTRIBUTE = "weft.reassociate"
 """Marks kernels in which the order of float operations does not matter, atomic ones included."""
 

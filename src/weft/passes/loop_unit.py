@@ -22,6 +22,7 @@ from weft.target.machine import TargetSpec
 from weft.target.passes import WHOLE, WHOLE_IN_ORDER, Pipeline
 from weft.target.vector_math import MathSymbol
 from weft.transform.boscc.insertion import Boscc
+from weft.transform.loops.searches_together import has_narrow_searches
 
 ROUNDED = frozenset({Combination.FADD, Combination.FMUL})
 """What depends on the order in which it is done."""
@@ -135,7 +136,7 @@ class LoopUnit(Struct):
     @property
     def pipeline(self) -> Pipeline:
         """What LLVM is to do with the module."""
-        return WHOLE_IN_ORDER if self.in_order else WHOLE
+        return WHOLE_IN_ORDER if self.in_order or has_narrow_searches(self.module, self.isa) else WHOLE
 
     @property
     def function(self) -> Function:

@@ -31,8 +31,9 @@ from weft.target.flushing_mode import (
 )
 from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
 from weft.target.offered_math import offer_vector_math
-from weft.target.passes import FINAL, WHOLE, Pipeline
+from weft.target.passes import FINAL, WHOLE, WHOLE_IN_ORDER, Pipeline
 from weft.target.vector_math import MathSymbol, math_finder, of_libraries
+from weft.transform.loops.searches_together import has_narrow_searches
 
 
 class LoweredKernel(Struct):
@@ -144,6 +145,8 @@ class StartedKernel(Struct):
                 enter_flushing_mode(unit.module, unit.module.functions[unit.entry])
             alone = unit.summary is None and unit.order.obstacle is None
             pipeline = WHOLE if alone or unit.alone_counts else FINAL
+            if pipeline is WHOLE and has_narrow_searches(unit.module, unit.spec.isa):
+                pipeline = WHOLE_IN_ORDER
             find_math = math_finder(unit.math, unit.spec)
             offers = offer_vector_math(unit.module, find_math, unit.spec.isa) if pipeline.vectorize else ""
             text = machine_text(unit.module, unit.spec.isa)

@@ -133,7 +133,8 @@ on Zen 3: 5.3 to 3.8 ms)."""
 
 WHOLE_IN_ORDER = Pipeline("whole-in-order", 3, vectorize=True, superwords=False)
 """The same for modules whose loops add up several rows at a time, each in order, or wait for divisions: as a superword
-they would be gathered (atax of PolyBench takes 5.8 ms so, 2.1 ms without; adi 78 and 63)."""
+they would be gathered (atax of PolyBench takes 5.8 ms so, 2.1 ms without; adi 78 and 63). So do searches by halves in
+narrow numbers that go on together."""
 
 _UNROLLED = ("loop-unroll", "instcombine", "simplifycfg")
 """Behind the simplification of functions: several rounds in one of short loops, as of counters for one thread."""

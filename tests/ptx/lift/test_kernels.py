@@ -408,6 +408,23 @@ $skip:
         assert (_ran(_kernel(body, before=".shared .align 4 .b8 room[8];"), x, 32, **options) == wanted).all()
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_arrays_that_a_kernel_does_not_use(debug: bool) -> None:
+    """The source has them as parameters, and PTX does not say that they are addresses."""
+    store = "    ld.param.u64 %rd1, [out];\n    st.global.u32 [%rd1], 7;\n"
+    parameters = ".param .u64 out, .param .u64 left_out, .param .u32 count"
+    kernel = Module(_kernel(store, parameters), debug=debug).k
+    for given in (np.ones(4), np.ones((4, 4))[:, 1], cuda.to_device(np.ones(3)), None, 5, np.int64(-1)):
+        out = np.zeros(1, np.uint32)
+        for _ in range(2):
+            kernel[1, 1](out, given, 3)
+        assert out[0] == 7
+    with pytest.raises(ArgumentError, match="left_out"):
+        kernel[1, 1](np.zeros(1, np.uint32), "text", 3)
+    with pytest.raises(ArgumentError, match="count"):
+        kernel[1, 1](np.zeros(1, np.uint32), 1, np.ones(4))
+
+
 def test_a_required_block_is_required() -> None:
     text = _kernel(_ELEMENT + "bar.sync 0, 32; st.global.u32 [%rd1], %r2;").replace(
         ")\n{", ")\n.reqntid 32\n{", 1

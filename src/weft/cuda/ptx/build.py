@@ -17,7 +17,7 @@ from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.cuda_c.variables import Variable
 from weft.frontend.device.memory import Scope, scope_of
-from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import SIGNLESS, UNUSED, ArgumentInfo, KernelInfo, Passing
 from weft.ir import Function, Instruction, Module
 from weft.ir.reader import read_module
 from weft.ir.types import FloatType, Type
@@ -135,7 +135,8 @@ def _kernel_info(
     program: PtxProgram, source: syntax.Function, kernel: Function, through: dict[int, list[Instruction]]
 ) -> KernelInfo:
     arguments = tuple(
-        _argument(parameter, k, through.get(k)) for k, parameter in enumerate(source.parameters)
+        _argument(parameter, k, through.get(k), is_used=any(kernel.args[k].users))
+        for k, parameter in enumerate(source.parameters)
     )
     required = source.directive("reqntid")
     size: tuple[int, int, int] | None = None
@@ -148,7 +149,9 @@ def _kernel_info(
     )  # fmt: skip
 
 
-def _argument(parameter: syntax.Variable, number: int, accesses: list[Instruction] | None) -> ArgumentInfo:
+def _argument(
+    parameter: syntax.Variable, number: int, accesses: list[Instruction] | None, *, is_used: bool
+) -> ArgumentInfo:
     name, line = parameter.name, parameter.line
     size, align = size_of(parameter), align_of(parameter)
     if is_memory(parameter):
@@ -164,8 +167,10 @@ def _argument(parameter: syntax.Variable, number: int, accesses: list[Instructio
             name, f".{parameter.type} address", kind if kind in ("global", "constant") else "global", "none", (),
             Passing.BUFFER, 8, target, element, 1, (), line,
         )  # fmt: skip
+    is_address = not is_used and size == 8 and not is_float(parameter.type)
+    qualifiers = (SIGNLESS, UNUSED) if is_address else (SIGNLESS,)
     return ArgumentInfo(
-        name, f".{parameter.type}", "private", "none", (SIGNLESS,), Passing.VALUE, size, size,
+        name, f".{parameter.type}", "private", "none", qualifiers, Passing.VALUE, size, size,
         _value_code(parameter.type), 1, (), line,
     )  # fmt: skip
 

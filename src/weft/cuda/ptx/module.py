@@ -13,10 +13,12 @@ from weft.cuda.c.compiled import KernelOrigin
 from weft.cuda.c.kernel import CKernel, Loaded
 from weft.cuda.c.memory import VariableMemory
 from weft.cuda.ptx.build import PtxProgram
+from weft.device.interface import has_interface
 from weft.diag.call_site import call_site, located
 from weft.diag.errors import ArgumentError, LaunchError, PtxError
 from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.device.clang import note_source
+from weft.frontend.device.metadata import UNUSED
 from weft.options import CompileOptions, kernel_brush, require_lane_options
 from weft.ptx.check import check_module
 from weft.ptx.reader.module import read_module
@@ -35,6 +37,7 @@ class PtxKernel(CKernel):
     def __init__(self, loaded: Loaded, origin: KernelOrigin, program: PtxProgram) -> None:
         super().__init__(loaded, origin)
         self._program = program
+        self._unused = frozenset(k for k, a in enumerate(self.info.arguments) if UNUSED in a.qualifiers)
 
     def launch(self, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         """Run the kernel over the grid of `shape`, as `CKernel.launch` does.
@@ -50,16 +53,29 @@ class PtxKernel(CKernel):
                 f"{self.__name__} has .reqntid {required}, and blocks of {shape.block} were asked for",
                 hint=f"launch it with {self.__name__}[grid, {required}](...)",
             )
-        super().launch(shape, tuple(map(_spread, args)))
+        super().launch(shape, tuple(map(_spread, self._without_unused(args))))
 
     def record_of(self, shape: LaunchShape, args: tuple[Any, ...]) -> Record | None:
         """What machine code makes such launches by, of arrays in which nothing lies between the elements."""
-        return super().record_of(shape, args) if all(_spread(a) is a for a in args) else None
+        as_they_are = all(_spread(a) is a for a in args) and self._without_unused(args) is args
+        return super().record_of(shape, args) if as_they_are else None
+
+    def _without_unused(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with a number for each array, or null, of which the kernel does not make use.
+
+        A pointer that a kernel does not use cannot be told from a number, and callers pass what the source has.
+        """
+        passed = [k for k in self._unused if k < len(args) and _is_memory(args[k])]
+        return tuple(0 if k in passed else a for k, a in enumerate(args)) if passed else args
 
     def _watched(self) -> WatchedKernel:
         from weft.cuda.ptx.simulation import watched
 
         return watched(self._program, self.info.name)
+
+
+def _is_memory(given: Any) -> bool:
+    return given is None or isinstance(given, np.ndarray) or has_interface(given)
 
 
 def _spread(given: Any) -> Any:

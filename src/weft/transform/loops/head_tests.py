@@ -8,18 +8,24 @@
 Compilers turn ``for (i = 0; i < n; i++)`` into the first form ("loop inversion"); passes know the second one, which is
 that of the source. The test before the loop goes if it asks the same, and leads to the same. A test for inequality,
 into which LLVM turns ``i < n``, becomes that again where the loop begins below n and counts by one: it asks what the
-test before the loop asks.
+test before the loop asks. A search by halves that is known to have something to halve is turned, too:
+
+    header: low, high = φ(...); ...          header: low, high = φ(...); if high - low > 1 goto body, else exit
+    latch:  if high' - low' > 1 goto header  latch:  goto header
 
 Precondition: canonical P-LLVM without predicates, shadows and guards. Postcondition: no loop is tested at its end by a
-comparison of a number that it counts with what it does not change, if that is known to hold before the first round.
+comparison of a number that it counts with what it does not change, or of two that it carries, if that is known to hold
+before the first round.
 Preserves the program under FR: the test stands behind the same round as before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
-from weft.analysis.integers.intervals import INVERTED, SWAPPED
+from weft.analysis.integers.intervals import INVERTED, SWAPPED, Interval
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.memory.far_steps import step_of
@@ -29,7 +35,15 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.effects import is_speculatable
-from weft.transform.loops.last_tests import HOLDS, LastTest, is_signed, last_test
+from weft.transform.loops.last_tests import (
+    HOLDS,
+    LastTest,
+    RangeTest,
+    TestedLast,
+    is_signed,
+    last_test,
+    range_test,
+)
 from weft.transform.loops.shared_rounds import share_rounds
 from weft.transform.loops.simplify_loops import simplify_loops
 
@@ -55,14 +69,70 @@ def test_at_head(function: Function) -> list[BasicBlock]:
 
 def _turn_one(function: Function) -> BasicBlock | None:
     view = cfg_of(function)
-    loops = [found for loop in loop_forest(view.cfg).loops if (found := last_test(view, loop)) is not None]
-    if not loops:
+    forest = loop_forest(view.cfg).loops
+    counted = [found for loop in forest if (found := last_test(view, loop)) is not None]
+    carried = [found for loop in forest if (found := range_test(view, loop)) is not None]
+    if not counted and not carried:
         return None
     ranges = ranges_of(function, view)
-    for loop in loops:
+    for loop in counted:
         if (predicate := _head_test(loop, ranges)) is not None:
-            return _turn(function, replace(loop, predicate=predicate))
+            return _turn_counted(function, replace(loop, predicate=predicate))
+    for loop in carried:
+        if _holds_first(loop, ranges):
+            return _turn(function, loop, _asking(loop))
     return None
+
+
+def _holds_first(loop: RangeTest, ranges: Ranges) -> bool:
+    """Whether what a loop asks of two numbers is known to hold for what they are at first."""
+    first, second = (
+        _at(phi.incoming_value(loop.before), loop.before, ranges) for phi in (loop.first, loop.second)
+    )
+    if first is None or second is None:
+        return False
+    least, most = first.lo - second.hi, first.hi - second.lo
+    limit = loop.limit.signed if loop.limit is not None else 0
+    if loop.limit is not None and not (
+        is_signed(least, loop.limit.type) and is_signed(most, loop.limit.type)
+    ):
+        return False
+    match loop.predicate:
+        case "sgt" | "sge":
+            return HOLDS[loop.predicate](least, limit)
+        case "slt" | "sle":
+            return HOLDS[loop.predicate](most, limit)
+        case "ne":
+            return least > limit or most < limit
+        case _:
+            return False
+
+
+def _at(value: Value, block: BasicBlock, ranges: Ranges) -> Interval | None:
+    """The range of a number in a block, also by what is known there of the one that it is a constant more than."""
+    known = ranges.at(value, block)
+    if (
+        isinstance(value, Instruction)
+        and value.op == "add"
+        and isinstance(more := value.operands[1], ConstInt)
+    ):
+        rest = ranges.at(value.operands[0], block)
+        if rest is not None and all(is_signed(end + more.signed, value.type) for end in (rest.lo, rest.hi)):
+            sum = Interval(rest.lo + more.signed, rest.hi + more.signed)
+            return sum if known is None else Interval(max(sum.lo, known.lo), min(sum.hi, known.hi))
+    return known
+
+
+def _asking(loop: RangeTest) -> Callable[[Builder], Value]:
+    """What asks in the head of a loop what its latch asked."""
+
+    def ask(builder: Builder) -> Value:
+        if loop.limit is None or loop.difference is None:
+            return builder.icmp(loop.predicate, loop.first, loop.second)
+        apart = builder.binary("sub", loop.first, loop.second, loop.difference.flags)
+        return builder.icmp(loop.predicate, apart, loop.limit)
+
+    return ask
 
 
 def _head_test(loop: LastTest, ranges: Ranges) -> str | None:
@@ -104,7 +174,16 @@ def _until_met(loop: LastTest, says: str) -> str:
     return loop.predicate
 
 
-def _turn(function: Function, loop: LastTest) -> BasicBlock:
+def _turn_counted(function: Function, loop: LastTest) -> BasicBlock:
+    head = _turn(function, loop, lambda builder: builder.icmp(loop.predicate, loop.counter, loop.bound))
+    asked = loop.counter.incoming_value(loop.before), loop.predicate, loop.bound
+    share_rounds(head, loop.before, loop.latch, loop.counter, loop.blocks)
+    drop_guard(head, loop.before, loop.exit, asked)
+    return head
+
+
+def _turn(function: Function, loop: TestedLast, ask: Callable[[Builder], Value]) -> BasicBlock:
+    """Have a loop ask in a head of its own whether to go on; the head."""
     header, latch, before = loop.header, loop.latch, loop.before
     # The loop goes by the name that its source gave it.
     head = function.add_block(header.name, before)
@@ -114,7 +193,7 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
         head.append(phi)
     builder = Builder(head)
     builder.loc = latch.terminator.loc
-    builder.cond_br(builder.icmp(loop.predicate, loop.counter, loop.bound), header, loop.exit)
+    builder.cond_br(ask(builder), header, loop.exit)
     nexts = {phi.incoming_value(latch): phi for phi in head.phis()}
     for phi in list(loop.exit.phis()):
         at = phi.blocks.index(latch)
@@ -128,9 +207,6 @@ def _turn(function: Function, loop: LastTest) -> BasicBlock:
     back.loc = loc
     for kind, node in marks.items():
         back.set_metadata(kind, node)
-    asked = loop.counter.incoming_value(before), loop.predicate, loop.bound
-    share_rounds(head, before, latch, loop.counter, loop.blocks)
-    drop_guard(head, before, loop.exit, asked)
     return head
 
 

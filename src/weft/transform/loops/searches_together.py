@@ -16,6 +16,10 @@ anything; a processor that looks ahead for work has to go through whole searches
 not wait for one another. They go on together while each of the searches would go on by itself, so nothing is loaded
 that would not have been, and what is left of each, a round at most if the ranges are of one size, follows.
 
+Where the ends have fewer bits than addresses, LLVM would make one vector of the four, with a place to be taken out of
+it for each load, and what was loaded put into another. That takes half as long again, and more than it wins elsewhere
+in such loops. So the function is marked, and LLVM's superword vectorizer is not run on its module, but with SSE2.
+
 Precondition: P-LLVM of one thread, loop-closed, without predicates, shadows and guards; searches that may be done ahead
 are those of `weft.analysis.loops.repeated_searches`. Postcondition: the same; the loop around has a version of four
 iterations before it, whose choices are marked ``unpredictable``. Preserves the program under FR.
@@ -26,15 +30,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.analysis.loops.repeated_searches import RepeatedSearch, repeated_searches
-from weft.ir import BasicBlock, Builder, Function, Instruction, MDTuple, Value
+from weft.ir import BasicBlock, Builder, Function, Instruction, MDTuple, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
+from weft.ir.intrinsics import NARROW_SEARCHES_ATTRIBUTE
 from weft.ir.loop_metadata import unmark
+from weft.ir.types import IntType
+from weft.machine.targets import Isa
 from weft.transform.loops.close_loops import close_loops
 
 TOGETHER = 4
 """Searches that go on together: with their ends and places they fill the registers."""
+
+_MARK = f'"{NARROW_SEARCHES_ATTRIBUTE}"'
 
 LARGEST = 100
 """Instructions of a loop that is there once more, four times as long."""
@@ -51,7 +60,25 @@ def search_together(function: Function) -> int:
         _Version(function, each).build()
     if found:
         close_loops(function)
+    if any(_is_narrow(choice) for each in found for choice in each.choices) and not _is_marked(function):
+        function.attributes = (*function.attributes, _MARK)
     return len(found)
+
+
+def has_narrow_searches(module: Module, isa: Isa) -> bool:
+    """Whether searches go on together in a module, by numbers of which LLVM would make slow vectors.
+
+    With SSE2 the module is faster with superwords (XSBench in CUDA C++: a tenth).
+    """
+    return isa.vector_bits > 128 and any(map(_is_marked, module.definitions()))
+
+
+def _is_narrow(choice: Instruction) -> bool:
+    return isinstance(choice.type, IntType) and choice.type.bits < 64
+
+
+def _is_marked(function: Function) -> bool:
+    return _MARK in function.attributes
 
 
 class _Version:

@@ -40,7 +40,7 @@ def share_rounds(
     Parameters
     ----------
     head, before, latch
-        Where the loop begins, and from where it is entered and goes around.
+        Where the loop begins, with nothing but φs and its test, and from where it is entered and goes around.
     counter
         The φ that stays one.
     blocks
@@ -54,8 +54,10 @@ def share_rounds(
     for _, step in found:
         _compute_ahead(step, before, blocks)
     rounds = _widened(head, before, latch, counter) or _counted(head, before, latch, 0, ("nuw", "nsw"))
+    test = head.terminator.operands[0]
+    assert isinstance(test, Instruction)
     for phi, step in found:
-        builder = Builder.after_phis(head)
+        builder = Builder(before=test)
         builder.loc = phi.loc
         place = _place(phi, before, latch, step)
         if place is not None:
@@ -85,9 +87,7 @@ def _counted(
     return number
 
 
-def _widened(
-    head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction
-) -> Instruction | None:
+def _widened(head: BasicBlock, before: BasicBlock, latch: BasicBlock, counter: Instruction) -> Value | None:
     """The number of the round, of a counter that gets 64 bits; None where that is no such counter.
 
     One that goes up by one while it is below a bound has no need to wrap around.
@@ -114,12 +114,13 @@ def _widened(
     builder = Builder.after_phis(head)
     builder.loc = counter.loc
     narrow = builder.cast("trunc", wide, I32, ("nsw",))
+    rounds = builder.binary("sub", wide, const_int(first.signed)) if first.value else wide
     branch.set_operand(0, Builder(before=branch).icmp("slt", wide, limit))
     test.erase()
     replace_and_erase(counter, narrow)
     if not list(following.users):
         following.erase()
-    return builder.binary("sub", wide, const_int(first.signed)) if first.value else wide
+    return rounds
 
 
 def _place(

@@ -300,9 +300,10 @@ def least_aligns(blocks: Iterable[BasicBlock]) -> dict[Instruction, int]:
 
 def copied(i: Instruction, builder: Builder, values: dict[Value, Value]) -> Instruction:
     """A copy that promises nothing of integers: what held in some rounds need not hold in others."""
-    copy = i.clone()
     if i.op == "or" and "disjoint" in i.flags:
         copy = Instruction("add", i.type, i.operands, name=i.name, loc=i.loc)
+    else:
+        copy = i.clone()
     copy.flags = tuple(f for f in copy.flags if f not in _INTEGER_FLAGS)
     for kind in _VALUE_PROMISES & copy.metadata.keys():
         copy.set_metadata(kind, None)
