@@ -219,3 +219,30 @@ def test_two_numbers_that_are_in_order_are_compared_at_the_head() -> None:
     assert [i.predicate for i in head.instructions if i.op == "icmp"] == ["slt"]
     run = returned("f", [np.array([3, 4, 9, 90, 91]), np.array([0, 3, 50, 6000, 81])], 5)
     assert run(function.module, "FR") == run(read_module(text), "FR")
+
+
+APART = """
+define i32 @f(i32 %n) {
+entry:
+  br label %loop
+loop:
+  %a = phi i32 [ 2, %entry ], [ %a.next, %loop ]
+  %b = phi i32 [ -3, %entry ], [ %b.next, %loop ]
+  %a.next = add i32 %a, 9
+  %b.next = add i32 %b, 4
+  %d = sub nuw nsw i32 %a.next, %b.next
+  %more = icmp slt i32 %d, 50
+  br i1 %more, label %loop, label %exit
+exit:
+  %r = phi i32 [ %a.next, %loop ]
+  ret i32 %r
+}
+"""
+
+
+def test_numbers_before_the_first_round_need_not_be_in_order_without_signs() -> None:
+    function = read_module(APART).functions["f"]
+    assert turned(function)
+    verify(function)
+    run = returned("f", [np.array([1])], 1)
+    assert run(function.module, "FR") == run(read_module(APART), "FR")

@@ -129,7 +129,9 @@ def _asking(loop: RangeTest) -> Callable[[Builder], Value]:
     def ask(builder: Builder) -> Value:
         if loop.limit is None or loop.difference is None:
             return builder.icmp(loop.predicate, loop.first, loop.second)
-        apart = builder.binary("sub", loop.first, loop.second, loop.difference.flags)
+        # Without signs the numbers before the first round may be in another order.
+        flags = tuple(flag for flag in loop.difference.flags if flag != "nuw")
+        apart = builder.binary("sub", loop.first, loop.second, flags)
         return builder.icmp(loop.predicate, apart, loop.limit)
 
     return ask
