@@ -13,6 +13,7 @@ from codegen.random_structures import random_structure_program
 from codegen.structures import loads, member, mixed, stores
 from codegen.test_forms import lines
 from pairs import pairs
+from weft import opencl
 from weft.codegen.widen.pieces import Piece, pieces_of, stores_pieces
 from weft.machine.cores import core_of
 from weft.machine.targets import AVX2, AVX512, SSE2
@@ -236,3 +237,47 @@ def test_three_bytes_of_all_lanes_are_one_access_on_avx2() -> None:
     text = widened(kernel_text(THREE_BYTES), 32, AVX2)
     assert len(lines(text, "load <96 x i8>")) == len(lines(text, "store <96 x i8>")) == 1
     assert "<96 x i8>" not in widened(kernel_text(THREE_BYTES), 8, AVX2)
+
+
+WINDOWS = """
+kernel void k(global const TYPE4 *x, global TYPE4 *out, int n, int radius) {
+  int i = (int)get_local_id(0) - radius;
+  if (get_local_id(0) >= radius + 3 && get_local_id(0) < n) {
+    TYPE4 sum = 0;
+    for (int j = i; j <= i + 2 * radius; j++) sum += x[j];
+    out[i] = sum;
+  }
+}"""
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", ""])
+@pytest.mark.parametrize("type", ["uchar", "float", "ushort"])
+def test_structures_under_a_mask_at_numbers_of_32_bits(
+    level: str, type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their first lane is passive, and what is concluded from flags of its address holds in active lanes only."""
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv("WEFT_CPU", level)
+    dtype = {"uchar": np.uint8, "float": np.float32, "ushort": np.uint16}[type]
+    x = np.random.default_rng(5).integers(0, 20, (64, 4)).astype(dtype)
+    radius, n = 2, 41
+    expected = np.zeros_like(x)
+    for t in range(radius + 3, n):
+        expected[t - radius] = x[t - radius : t + radius + 1].sum(0)
+    for width in (None, 4, 16, 32):
+        kernel = opencl.Program(WINDOWS.replace("TYPE", type), width=width).k
+        out = np.zeros_like(x)
+        kernel(64, 64, x, out, n, radius)
+        assert out.tolist() == expected.tolist()
+
+
+def test_structures_under_a_mask_at_numbers_of_32_bits_are_wide_accesses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
+    kernel = opencl.Program(WINDOWS.replace("TYPE", "uchar")).k
+    kernel.inspect_asm()
+    made = [r.message for r in kernel.remarks if r.kind.value == "memory"]
+    assert made and all("wide accesses" in message for message in made)

@@ -2,11 +2,13 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS, WIDTHS
 from codegen.test_forms import lines
+from weft import opencl
 
 LOAD = "  %p = getelementptr i32, ptr %in, i64 %tid\n  %v = load i32, ptr %p, align 4\n"
 ARRAY = "  %s = alloca [8 x i32], align 4\n  call void @llvm.lifetime.start.p0(ptr %s)\n" + LOAD
@@ -162,3 +164,42 @@ def test_null_is_not_apart_in_lanes_as_stack_objects_are() -> None:
         "  %same = icmp eq ptr %l, null\n  %r = zext i1 %same to i32\n" + stored("%r")
     )
     agree(kernel_text(body, DECLARED), 4, None, (Launch(), Launch(u=64)))
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", ""])
+def test_local_arrays_of_c_lie_element_by_element_across_barriers(
+    level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clang marks where their lives begin and end, which is no use of an address that is not known."""
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv("WEFT_CPU", level)
+    source = """
+    kernel void k(global const float *x, global float *out, int n) {
+      local float t[32];
+      int l = get_local_id(0);
+      float c[8];
+      for (int k = 0; k < 8; k++) c[k] = 0;
+      for (int i = 0; i < n; i++) {
+        t[l] = x[32 * i + l];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int k = 0; k < 8; k++) c[k] += t[(l + k) % 32];
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
+      for (int k = 0; k < 8; k++) out[8 * l + k] = c[k];
+    }"""
+    x = np.random.default_rng(7).random((3, 32), np.float32)
+    total = np.zeros((32, 8), np.float32)
+    for row in x:
+        total += np.stack([np.roll(row, -k) for k in range(8)], 1)
+    for debug in (False, True):
+        kernel = opencl.Program(source, debug=debug).k
+        out = np.zeros((32, 8), np.float32)
+        kernel(32, 32, x, out, 3)
+        assert out.tolist() == total.tolist()
+        if not debug:
+            lines = {
+                r.span.line
+                for r in kernel.remarks
+                if r.span and "its addresses are not neighbours" in r.message
+            }
+            assert lines.isdisjoint({6, 10})

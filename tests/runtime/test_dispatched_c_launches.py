@@ -312,3 +312,29 @@ def test_launches_are_told_of_while_somebody_looks_on(seen: list[int]) -> None:
     assert "axpy" in str(profile) and len(seen) == 2
     launch(x, y, 1.0, 64)
     assert len(seen) == 2 and (y == 4).all()
+
+
+def test_local_memory_is_told_by_its_size(seen: list[int]) -> None:
+    """Two of them, whose second begins behind the first: other sizes have records of their own."""
+    kernel = opencl.Program("""
+    kernel void k(local int *a, global int *out, local int *b) {
+      int t = get_local_id(0);
+      a[t] = t; b[t] = 10 * t;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      out[t] = a[31 - t] + b[31 - t];
+    }""").k
+    expected = [11 * (31 - t) for t in range(32)]
+    out = np.zeros(32, np.int32)
+    for nbytes in (128, 4096, 128, 4096):
+        for _ in range(3):
+            out[:] = 0
+            kernel(32, 32, opencl.LocalMemory(nbytes), out, opencl.LocalMemory(128))
+            assert out.tolist() == expected
+    # The first of a process is never known.
+    assert 2 <= len(seen) <= 3
+    with pytest.raises(LaunchError, match="local memory"):
+        kernel(32, 32, opencl.LocalMemory(1 << 30), out, opencl.LocalMemory(128))
+    with pytest.raises(ArgumentError, match="local memory"):
+        kernel(32, 32, 128, out, opencl.LocalMemory(128))
+    kernel(32, 32, opencl.LocalMemory(np.int64(128)), out, opencl.LocalMemory(128))
+    assert out.tolist() == expected

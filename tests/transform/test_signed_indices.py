@@ -227,3 +227,31 @@ def test_sums_of_which_the_first_iteration_tells_nothing_stay(old: str, new: str
     module = read_module(text)
     verify(module)
     assert sign_indices(module.functions["f"]) == 0
+
+
+SHARED = """
+declare ptr addrspace(3) @weft.shared.dynamic()
+define i32 @f(i64 range(i64 0, 2147483648) %offset, i32 %u, i32 range(i32 0, 1024) %t) {{
+entry:
+  %all = call ptr addrspace(3) @weft.shared.dynamic()
+  %in = getelementptr {flags} i8, ptr addrspace(3) %all, i64 %offset
+  %sum = add i32 %u, %t
+  %i = sext i32 %sum to i64
+  %p = getelementptr i32, ptr addrspace(3) %in, i64 %i
+  %v = load i32, ptr addrspace(3) %p
+  ret i32 %v
+}}
+"""
+
+
+def test_shared_memory_is_small_and_so_is_what_begins_in_it() -> None:
+    module = read_module(SHARED.format(flags="inbounds nuw"))
+    assert sign_indices(module.functions["f"]) == 1
+    verify(module)
+    assert "add nsw i32 %u, %t" in write_module(module)
+    # Where it begins is not said.
+    assert sign_indices(read_module(SHARED.format(flags="nuw")).functions["f"]) == 0
+    unknown = SHARED.replace("ptr addrspace(3)", "ptr").replace("%offset,", "%offset, ptr %all,")
+    unknown = unknown.replace("  %all = call ptr @weft.shared.dynamic()\n", "")
+    unknown = unknown.replace("declare ptr @weft.shared.dynamic()\n", "")
+    assert sign_indices(read_module(unknown.format(flags="inbounds nuw")).functions["f"]) == 0

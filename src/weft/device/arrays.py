@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from weft.device.streams import Stream
 from weft.diag.call_site import call_site
 from weft.diag.errors import ArgumentError, UnsupportedError
-from weft.runtime.dispatch_records import Holder
+from weft.runtime.holders import Holder, holder_of
 from weft.target.once import once
 
 if TYPE_CHECKING:
@@ -24,12 +23,8 @@ if TYPE_CHECKING:
 @once
 def holder() -> Holder | None:
     """Where machine code finds the array of a device array; None where that cannot be told."""
-    if sys.implementation.name != "cpython":
-        return None
     probe = DeviceArray(np.empty(0))
-    at = range(object.__basicsize__, DeviceArray.__basicsize__, ctypes.sizeof(ctypes.c_void_p))
-    found = [k for k in at if ctypes.c_void_p.from_address(id(probe) + k).value == id(probe.array)]
-    return Holder(DeviceArray, found[0]) if len(found) == 1 else None
+    return holder_of(probe, probe.array)
 
 
 class DeviceArray:

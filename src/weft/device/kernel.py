@@ -83,7 +83,7 @@ class DeviceKernel:
         sizes
             What was given before them.
         """
-        words = None if self._debug else arguments_of(self.info, args, sizes)
+        words = None if self._debug else arguments_of(self.info, args, slots, sizes)
         if words is None:
             return None
         compiled, serving = self.compiled(origin), self._serving(origin, shape, slots, False)

@@ -1,8 +1,8 @@
 """What machine code that launches kernels of C dialects knows of their arguments (`weft.runtime.dispatch`).
 
 It takes pointers and numbers by the rules of `weft.device.parameters.converted`, of the classes that a launch had which
-these let through: arrays of the same type of elements, and numbers of the same class. What does not fit, and vectors,
-records, images and local memory, go through Python, which knows all cases, and the errors.
+these let through: arrays of the same type of elements, numbers of the same class, and as many bytes of local memory.
+What does not fit, and vectors, records and images, go through Python, which knows all cases, and the errors.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from weft.device.arrays import DeviceArray, holder
+from weft.device.parameters import LocalMemory
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.array_memory import byte_bounds
@@ -31,16 +32,21 @@ from weft.runtime.dispatch_records import (
     WRITEABLE,
     LaunchArguments,
     held_words,
+    memory_words,
     restriction_words,
 )
+from weft.runtime.holders import Holder, holder_of
 from weft.runtime.row_numbers import Restriction
+from weft.target.once import once
 
 Words = tuple[int, ...]
 
 _GREATEST = (1 << 63) - 1
 
 
-def arguments_of(kernel: KernelInfo, given: Sequence[Any], sizes: Sequence[Any] = ()) -> list[Words] | None:
+def arguments_of(
+    kernel: KernelInfo, given: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any] = ()
+) -> list[Words] | None:
     """What a record says of arguments like those that a launch had; None where Python has to see to one.
 
     Parameters
@@ -49,13 +55,12 @@ def arguments_of(kernel: KernelInfo, given: Sequence[Any], sizes: Sequence[Any] 
         The kernel.
     given
         What it was launched with.
+    values
+        What these were converted to, first of all.
     sizes
         Extents that stand before these: integers, tuples of up to three, or None.
     """
-    words = [
-        *map(_size, sizes),
-        *(_argument(*pair) for pair in zip(kernel.arguments, given, strict=True)),
-    ]
+    words = [*map(_size, sizes), *map(_argument, kernel.arguments, given, values)]
     known = [w for w in words if w is not None]
     return known if len(known) == len(words) else None
 
@@ -102,12 +107,22 @@ def _size(given: Any) -> Words | None:
     return SIZE, id(type(given)), len(extents) if type(given) is tuple else 0, x, y, z
 
 
-def _argument(argument: ArgumentInfo, given: Any) -> Words | None:
+def _argument(argument: ArgumentInfo, given: Any, value: Any) -> Words | None:
     if argument.passing is Passing.BUFFER:
         return _buffer(argument, given)
     if argument.passing is Passing.VALUE and argument.lanes == 1:
         return _number(np.dtype(argument.element), SIGNLESS in argument.qualifiers, given)
+    if argument.passing is Passing.LOCAL and type(given) is LocalMemory and type(given.nbytes) is int:
+        found = _memory_holder()
+        return memory_words(given.nbytes, value, found) if found is not None else None
     return None
+
+
+@once
+def _memory_holder() -> Holder | None:
+    """Where machine code finds how many bytes of local memory there are; None where that cannot be told."""
+    probe = LocalMemory(1 << 40)
+    return holder_of(probe, probe.nbytes)
 
 
 def _buffer(argument: ArgumentInfo, given: Any) -> Words | None:

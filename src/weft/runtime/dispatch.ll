@@ -176,7 +176,8 @@ choose:
     i64 12, label %exact
     i64 13, label %sized
     i64 14, label %holder
-    i64 15, label %holder ]
+    i64 15, label %holder
+    i64 16, label %sized.memory ]
 holder:
   ; An object with an array in it, at the place that the rest of the word says.
   %held.place = lshr i64 %kind.word, 8
@@ -192,6 +193,25 @@ holds.some:
 holds.array:
   %held.buffer = icmp eq i64 %kind, 15
   br i1 %held.buffer, label %buffer, label %array
+sized.memory:
+  ; Local memory, as an object with an int in it: how many bytes, and what its slot has if it is so many.
+  %m.place = lshr i64 %kind.word, 8
+  %m.at = getelementptr i8, ptr %object, i64 %m.place
+  %m.int = load ptr, ptr %m.at
+  %m.nothing = icmp eq ptr %m.int, null
+  br i1 %m.nothing, label %next, label %m.some
+m.some:
+  %m.type.at = getelementptr i8, ptr %m.int, i64 8
+  %m.type = load ptr, ptr %m.type.at
+  %m.is.int = icmp eq ptr %m.type, @weft_int_type
+  br i1 %m.is.int, label %m.compare, label %next
+m.compare:
+  %m.bytes = call i64 @PyLong_AsLongLongAndOverflow(ptr %m.int, ptr %overflow)
+  %m.slot.at = getelementptr i64, ptr %at, i64 3
+  %m.slot = load i64, ptr %m.slot.at
+  store i64 %m.slot, ptr %slot.at
+  %m.same = icmp eq i64 %m.bytes, %more
+  br i1 %m.same, label %taken, label %next
 sized:
   ; An extent, or a tuple of them, that the record is for.
   %sizes.at = getelementptr i64, ptr %at, i64 3
@@ -404,7 +424,7 @@ taken:
   %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %a.behind, %follow ], [ %a.behind, %reach ],
                        [ %p.behind, %place ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
                        [ %slot, %sized ], [ %one.more, %null ], [ %one.more, %ranged ], [ %one.more, %rounded ],
-                       [ %one.more, %exact ]
+                       [ %one.more, %exact ], [ %one.more, %m.compare ]
   %k.next = add i64 %k, 1
   br label %each
 restrictions:

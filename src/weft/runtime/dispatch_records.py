@@ -20,6 +20,7 @@ A record is a sequence of 64-bit words::
         kind 11 (float, to be rounded to 32 bits)        kind 12 (int for a float): 64 - its bits
         kind 13 (an extent, or a tuple of them, with no slot): 0 or how many, and up to three numbers
         kinds 14 and 15 (objects that hold an array): as kinds 3 and 9 of what they hold; above 8 bits, the place of it
+        kind 16 (local memory, an object that holds an int): how many bytes, what is in the slot; above 8 bits, as well
 
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
     slots the place of the first, above whose 32 bits is how many others follow it
@@ -66,13 +67,14 @@ from weft.frontend.python.types import (
     pyint,
 )
 from weft.options import Overlap
+from weft.runtime.holders import Holder
 from weft.runtime.results import Description, dtype_of_result, slots_of
 from weft.runtime.row_numbers import Restriction
 from weft.target.jit import LoadedCode
 
 MOST_SLOTS = 64
 _BITS, _INTEGER, _TRUTH, _ARRAY, _NONE, _SAME, _TUPLE_OF, _COMPLEX_NUMBER = range(8)
-NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE, _HELD_ARRAY, _HELD_BUFFER = range(8, 16)
+NULL, BUFFER, RANGED, ROUNDED, EXACT, SIZE, _HELD_ARRAY, _HELD_BUFFER, _MEMORY = range(8, 17)
 BITS, TRUTH, NONE = _BITS, _TRUTH, _NONE
 _RESULTS = {"b": 3, "i": 4, "u": 5}
 LAUNCH, ARRAY, BY_PYTHON, TUPLE, COMPLEX = 6, 7, 8, 9, 10
@@ -111,13 +113,6 @@ def parameter_words(function: FunctionType) -> Words | None:
         place = k - count + len(defaults)
         words += [id(name), id(defaults[place]) if place >= 0 else 0]
     return words_of(words)
-
-
-class Holder(Struct, frozen=True):
-    """A class whose objects hold an array, and at which byte of them it is."""
-
-    cls: type
-    place: int
 
 
 class LaunchArguments(Struct, frozen=True):
@@ -297,6 +292,11 @@ def held_words(words: Sequence[int], holder: Holder) -> tuple[int, ...]:
     """What a record says of an object that holds an array of which it would say `words`."""
     kind = _HELD_ARRAY if words[0] == _ARRAY else _HELD_BUFFER
     return kind | holder.place << 8, id(holder.cls), *words[2:]
+
+
+def memory_words(size: int, slot: int, holder: Holder) -> tuple[int, ...]:
+    """What a record says of local memory of so many bytes, whose offset is in its slot."""
+    return _MEMORY | holder.place << 8, id(holder.cls), size, slot, 0, 0
 
 
 def _flat(types: Sequence[KernelType]) -> list[KernelType]:

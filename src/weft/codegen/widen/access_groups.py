@@ -20,7 +20,6 @@ from msgspec import Struct, field
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.pieces import pieces_by_register, stores_pieces
-from weft.codegen.widen.runs import is_extrapolated
 from weft.costs.instructions import interleave_cost, memory_cost, pieces_cost
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
@@ -189,7 +188,7 @@ def _run_stride(w: Widening, access: Instruction) -> tuple[int, int] | None:
         if each != first * run:
             break
         run *= extent
-    return (first, run) if access.block.predicate is None or is_extrapolated(w, pointer) else None
+    return first, run
 
 
 def _strided(w: Widening, access: Instruction) -> tuple[int, int, int] | None:

@@ -17,7 +17,7 @@ from weft.codegen.widen.access_groups import AccessGroup, Member
 from weft.codegen.widen.context import Widening, mask_bits
 from weft.codegen.widen.masked import masked_load, masked_store
 from weft.codegen.widen.pieces import pieces_by_register, stores_pieces
-from weft.codegen.widen.runs import lane_value
+from weft.codegen.widen.runs import first_address
 from weft.codegen.widen.transpose import is_power_of_two, put_together, taken_apart
 from weft.codegen.widen.vectors import concatenated
 from weft.ir import TRUE, ConstAggregate, ConstInt, Instruction, Poison, Value
@@ -110,8 +110,11 @@ class _Layout:
     def _run_address(self, lane: int) -> Value:
         """The lowest address of the run that begins at a lane."""
         if lane not in self._addresses:
-            pointer = self.group.leader.pointer
-            self._addresses[lane] = self.moved(lane_value(self._w, pointer, lane), self._back)
+            w, group = self._w, self.group
+            lanes = range(lane, lane + group.run)
+            mask = w.builder.shuffle(w.mask, Poison(w.mask.type), lanes) if w.mask is not None else None
+            first = first_address(w, group.leader.pointer, lanes, mask, group.stride)
+            self._addresses[lane] = self.moved(first, self._back)
         return self._addresses[lane]
 
     def lane_at(self, place: int) -> int:

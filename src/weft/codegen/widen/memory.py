@@ -13,7 +13,8 @@ from thread numbers       one vector access where lanes turn out to be neighbour
 anything else             gather or scatter
 ========================  ==================================================================================
 
-No passive lane's memory is ever touched. Volatile and atomic accesses are made lane by lane (`lane_loop`).
+No passive lane's memory is ever touched. Atomic accesses are made lane by lane (`lane_loop`), and so are volatile ones
+but those to shared memory (`volatile`).
 """
 
 from __future__ import annotations

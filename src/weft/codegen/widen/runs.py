@@ -131,8 +131,17 @@ def _mask_of(w: Widening, lanes: Sequence[int]) -> Value | None:
 
 def _address_of(w: Widening, access: Instruction, lanes: Sequence[int], mask: Value | None) -> Value:
     """The address of the first of some lanes that access neighbouring elements, each the one behind the one before."""
-    if mask is None or is_extrapolated(w, access.pointer):
-        return lane_value(w, access.pointer, lanes[0])
+    return first_address(w, access.pointer, lanes, mask, w.module.layout.store_size(access.accessed_type))
+
+
+def first_address(w: Widening, pointer: Value, lanes: Sequence[int], mask: Value | None, step: int) -> Value:
+    """The address of the first of some lanes, each of which has one `step` bytes behind that of the one before.
+
+    Where that is not what scalars extrapolate, it is counted back from the first one that is active in `mask`, which
+    has a place for each of the lanes, a power of two.
+    """
+    if mask is None or is_extrapolated(w, pointer):
+        return lane_value(w, pointer, lanes[0])
     builder = w.builder
     bits = mask_bits(builder, mask)
     count = w.intrinsic(f"llvm.cttz.{bits.type}", bits.type, (bits.type, I1))
@@ -141,9 +150,8 @@ def _address_of(w: Widening, access: Instruction, lanes: Sequence[int], mask: Va
     if bits.type != I64:
         zeros = builder.cast("zext", zeros, I64)
     lane = builder.binary("and", zeros, ConstInt(I64, len(lanes) - 1))
-    size = w.module.layout.store_size(access.accessed_type)
-    back = builder.binary("mul", lane, ConstInt(I64, -size))
-    return builder.gep(I8, _value_of_some(w, access.pointer, lanes, lane), (back,))
+    back = builder.binary("mul", lane, ConstInt(I64, -step))
+    return builder.gep(I8, _value_of_some(w, pointer, lanes, lane), (back,))
 
 
 def _upward(lanes: Sequence[int], downward: bool) -> Sequence[int]:

@@ -34,6 +34,7 @@ from weft.codegen.widen.representation import scalar_values
 from weft.codegen.widen.simd_calls import FindSimd
 from weft.codegen.widen.stack import widen_alloca, widen_step
 from weft.codegen.widen.stack_objects import PlacedDivergence
+from weft.codegen.widen.volatile import is_volatile_in_shared, widen_volatile
 from weft.diag.errors import UnsupportedError
 from weft.graph.cfg import reverse_postorder
 from weft.ir import TRUE, BasicBlock, Constant, ConstInt, Function, Instruction, Module, Value
@@ -197,6 +198,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         if w.mask is None and not instruction.total:
             w.accessed_by_all.add(instruction)
         (widen_load if op == "load" else widen_store)(w, instruction)
+    elif is_volatile_in_shared(instruction):
+        widen_volatile(w, instruction)
     elif is_lane_update(instruction):
         widen_lane_update(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):

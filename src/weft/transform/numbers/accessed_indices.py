@@ -1,9 +1,9 @@
 """What an index may be if what is computed from it is accessed.
 
-An object of less than 2 GiB, that a pointer leads into, has no byte that is 2 GiB or more from there. So where memory
-is accessed at ``base + scale·x + offset``, x is in an interval; in a thread in which it is not, the access is outside
-the object, which is undefined. `window` is what x is in if the thread is defined, whatever comes of x. There are two
-ways to know that:
+An object of less than 2 GiB, as shared memory is, has no byte that is 2 GiB or more from a pointer that leads into it.
+So where memory is accessed at ``base + scale·x + offset``, x is in an interval; in a thread in which it is not, the
+access is outside the object, which is undefined. `window` is what x is in if the thread is defined, whatever comes of
+x. There are two ways to know that:
 
 * The first that x is used for is an access in its own block. Whoever has computed x comes to that access, or to nothing
   more, before anything else is done with x.
@@ -22,8 +22,8 @@ from weft.analysis.memory.alias import locate
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.function import GlobalVariable
-from weft.ir.intrinsics import SMALL_ARRAYS_ATTRIBUTE
-from weft.ir.types import I64
+from weft.ir.intrinsics import SHARED_SPACE, SMALL_ARRAYS_ATTRIBUTE, IntrinsicKind, kind_of
+from weft.ir.types import I64, PointerType
 
 _REACH = (1 << 31) - 1
 _ACCESSES = ("load", "store", "atomicrmw", "cmpxchg")
@@ -97,9 +97,15 @@ def first_access(number: Instruction, function: Function) -> Instruction | None:
 
 def is_small(base: Value, function: Function) -> bool:
     """Whether a pointer leads into an object of less than 2 GiB."""
+    if isinstance(base.type, PointerType) and base.type.space == SHARED_SPACE:
+        return isinstance(base, Argument) or _is_shared_memory(base)
     if isinstance(base, Argument):
         return function.attribute(SMALL_ARRAYS_ATTRIBUTE) is not None
     return isinstance(base, GlobalVariable) or (isinstance(base, Instruction) and base.op == "alloca")
+
+
+def _is_shared_memory(value: Value) -> bool:
+    return isinstance(value, Instruction) and kind_of(value.callee_name) is IntrinsicKind.SHARED
 
 
 def _only_accesses(access: Instruction, value: Value, place: _Place) -> bool:
@@ -130,9 +136,18 @@ def _follow(user: Instruction, value: Value, place: _Place, function: Function) 
             return None
         return _checked(_Place(place.scale, place.offset + size * index.signed, True))
     base = locate(operands[0], function.layout)
-    if operands[0] is value or base.terms or not size or not is_small(base.base, function):
+    if operands[0] is value or not size or not is_small(base.base, function):
         return None
-    return _checked(_Place(place.scale * size, place.offset * size + base.offset, True))
+    # A place in the object is as good as its beginning.
+    if base.terms and not _is_inside(operands[0]):
+        return None
+    offset = 0 if base.terms else base.offset
+    return _checked(_Place(place.scale * size, place.offset * size + offset, True))
+
+
+def _is_inside(pointer: Value) -> bool:
+    """Whether a pointer into an object is in it, or behind its last byte."""
+    return isinstance(pointer, Instruction) and pointer.op == "getelementptr" and "inbounds" in pointer.flags
 
 
 def _checked(place: _Place) -> _Place | None:

@@ -55,6 +55,9 @@ def move_objects_to_frame(
     for alloca in [i for i in kernel.instructions() if i.op == "alloca"]:
         if not _is_reached_through(alloca, across):
             continue
+        for user in list(alloca.instruction_users()):
+            if (user.callee_name or "").startswith(_LIFETIMES):
+                user.erase()
         count = alloca.operands[0]
         if not isinstance(count, ConstInt):
             raise UnsupportedError("a stack object of variable size is used across a barrier")
@@ -68,9 +71,6 @@ def move_objects_to_frame(
         if addresses is not None and (element := element_bytes(addresses, layout)) is not None:
             spread_elements(addresses, element, lanes, layout)
             step = element
-        for user in list(alloca.instruction_users()):
-            if (user.callee_name or "").startswith(_LIFETIMES):
-                user.erase()
         address = _object_address(Builder(before=alloca), frame, end, step, count_of_places)
         address.name = alloca.name
         alloca.replace_all_uses(address)
