@@ -336,5 +336,6 @@ def test_local_memory_is_told_by_its_size(seen: list[int]) -> None:
         kernel(32, 32, opencl.LocalMemory(1 << 30), out, opencl.LocalMemory(128))
     with pytest.raises(ArgumentError, match="local memory"):
         kernel(32, 32, 128, out, opencl.LocalMemory(128))
-    kernel(32, 32, opencl.LocalMemory(np.int64(128)), out, opencl.LocalMemory(128))
+    of_numpy: Any = np.int64(128)
+    kernel(32, 32, opencl.LocalMemory(of_numpy), out, opencl.LocalMemory(128))
     assert out.tolist() == expected
