@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
 LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
 LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
@@ -31,3 +33,31 @@ def parts_by_definition(text: str) -> list[str]:
     first, *others = text.split("\ndefine ")
     parts = [first, *("define " + other for other in others)]
     return [part + "\n" for part in parts[:-1]] + parts[-1:]
+
+
+class FunctionLines(Struct, frozen=True):
+    """A function's text line by line.
+
+    Parameters
+    ----------
+    lines
+        The lines.
+    blocks
+        The number of the line that the block of each line begins with.
+    defined
+        The values that lines make: the number of the line, and what is right of its ``=``.
+    """
+
+    lines: list[str]
+    blocks: list[int]
+    defined: dict[str, tuple[int, str]]
+
+    @classmethod
+    def of(cls, text: str) -> FunctionLines:
+        """The lines of a text."""
+        made = cls(text.split("\n"), [], {})
+        for number, line in enumerate(made.lines):
+            made.blocks.append(number if LABEL.match(line) else made.blocks[-1] if number else 0)
+            if found := LINE.match(line):
+                made.defined[found[1]] = number, found[2]
+        return made

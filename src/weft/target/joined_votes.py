@@ -23,17 +23,10 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
+from weft.target.asked_votes import VOTE, Voters, voters
+from weft.target.definitions import NAME, FunctionLines, parts_by_definition, unused_prefix
 from weft.target.mask_lines import Comparison, Frozen, mask_line
 
-VOTE = re.compile(r"bitcast <(?:8|16|32|64) x i1> ")
-BITS = re.compile(r"bitcast <(?P<lanes>8|16|32|64) x i1> (?P<mask>%\S+) to i(?P=lanes)\b")
-ANY = re.compile(
-    r"icmp (?P<predicate>eq|ne) i(?P<lanes>\d+) (?P<bits>%[^\s,]+), (?P<settled>0|-1)(?P<rest>(?:, !.*)?)"
-)
-COUNT = re.compile(
-    r".*call .*i(?P<lanes>\d+) @llvm\.ctpop\.i(?P=lanes)\(i(?P=lanes) (?P<bits>%[^\s,)]+)\)(?P<rest>.*)"
-)
 _COUNTING = frozenset(
     (
         "declare <16 x i16> @llvm.x86.avx2.packssdw(<8 x i32>, <8 x i32>)",
@@ -71,29 +64,15 @@ class _Votes:
 
     def __init__(self, text: str, isa: Isa) -> None:
         self._isa = isa
-        self._before = tuple(text.split("\n"))
-        self.lines = list(self._before)
         self.declarations: set[str] = set()
         self._prefix = unused_prefix("vote", text)
         self.made = 0
-        self._defined: dict[str, tuple[int, str]] = {}
-        self._blocks: list[int] = []
-        for number, line in enumerate(self.lines):
-            self._blocks.append(number if LABEL.match(line) else self._blocks[-1] if number else 0)
-            if found := LINE.match(line):
-                self._defined[found[1]] = number, found[2]
-        asked: dict[str, list[tuple[str, re.Match[str]]]] = {}
-        for name, (_, line) in self._defined.items():
-            found = ANY.fullmatch(line)
-            if found is None and "@llvm.ctpop." in line:
-                found = COUNT.fullmatch(line)
-            if found is not None:
-                asked.setdefault(found["bits"], []).append((name, found))
-        for bits, votes in asked.items():
-            found = BITS.match(self._defined[bits][1]) if bits in self._defined else None
-            # What else is made of the bits needs their order.
-            if found is not None and len(self._naming(bits)) == 1 + len(votes):
-                self._replace(bits, found, votes)
+        function = FunctionLines.of(text)
+        self._before = tuple(function.lines)
+        self.lines, self._blocks, self._defined = function.lines, function.blocks, function.defined
+        # What else is made of bits needs their order.
+        for each in list(voters(function, lambda bits: len(self._naming(bits)))):
+            self._replace(each)
 
     def _naming(self, name: str) -> list[int]:
         """The lines that name a value; few values are asked for, so lines are not taken apart for all of them."""
@@ -101,15 +80,15 @@ class _Votes:
             number for number, line in enumerate(self._before) if name in line and name in NAME.findall(line)
         ]
 
-    def _replace(self, bits: str, found: re.Match[str], votes: list[tuple[str, re.Match[str]]]) -> None:
-        mask, lanes = found["mask"].rstrip(","), int(found["lanes"])
+    def _replace(self, voters: Voters) -> None:
+        mask, lanes = voters.mask, voters.lanes
         compared = self._comparison(mask)
         if compared is None:
             return
         width = compared.bits
-        if lanes * width <= self._isa.vector_bits or self._is_packed(mask, bits):
+        if lanes * width <= self._isa.vector_bits or self._is_packed(mask, voters.bits):
             return
-        counts = any("ctpop" in vote[0] for _, vote in votes)
+        counts = any(vote.counts for vote in voters.votes)
         if counts and (self._isa.vector_bits != 256 or width < 32):
             return
         made: list[str] = []
@@ -118,20 +97,18 @@ class _Votes:
         self._freeze_operands(mask, compared)
         wide = f"{prefix}.{len(made)}"
         made.append(f"  {wide} = sext <{lanes} x i1> {mask} to {type}")
-        for name, vote in votes:
-            number, _ = self._defined[name]
-            if "ctpop" in vote[0]:
+        for vote in voters.votes:
+            number, _ = self._defined[vote.name]
+            if vote.counts:
                 count = self._count(wide, lanes, width, made, prefix)
-                self.lines[number] = f"  {name} = or i{lanes} {count}, 0"
+                self.lines[number] = f"  {vote.name} = or i{lanes} {count}, 0"
                 continue
-            # All bits are set if they are in the registers and'ed together.
-            op = "or" if vote["settled"] == "0" else "and"
-            reduce = f"@llvm.vector.reduce.{op}.v{lanes}i{width}"
+            reduce = f"@llvm.vector.reduce.{vote.joins}.v{lanes}i{width}"
             self.declarations.add(f"declare i{width} {reduce}({type})")
             joined, asked = f"{prefix}.{len(made)}", f"{prefix}.{len(made) + 1}"
             made.append(f"  {joined} = call i{width} {reduce}({type} {wide})")
-            made.append(f"  {asked} = icmp {vote['predicate']} i{width} {joined}, {vote['settled']}")
-            self.lines[number] = f"  {name} = or i1 {asked}, false{vote['rest']}"
+            made.append(f"  {asked} = icmp {vote.predicate} i{width} {joined}, {vote.settled}")
+            self.lines[number] = f"  {vote.name} = or i1 {asked}, false{vote.rest}"
         # Behind the mask, which is packed if it is used in another block.
         at = self._defined[mask][0]
         self.lines[at] = "\n".join([self.lines[at], *made])

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, parts_by_definition, unused_prefix
+from weft.target.definitions import FunctionLines, parts_by_definition, unused_prefix
 
 _ACCESS = re.compile(
     r"call .*@llvm\.masked\.(?:gather|scatter)\..*<(?P<lanes>\d+) x ptr>(?: align \d+)? (?P<pointers>%[^\s,)]+)"
@@ -41,13 +41,8 @@ def with_near_addresses(text: str, isa: Isa) -> str | None:
 
 def _near(text: str) -> str | None:
     """One function's text with such addresses; None where it has none."""
-    lines = text.split("\n")
-    defined: dict[str, tuple[int, str]] = {}
-    blocks: list[int] = []
-    for number, line in enumerate(lines):
-        blocks.append(number if LABEL.match(line) else blocks[-1] if number else 0)
-        if found := LINE.match(line):
-            defined[found[1]] = number, found[2]
+    function = FunctionLines.of(text)
+    lines, blocks, defined = function.lines, function.blocks, function.defined
     prefix, made = unused_prefix("near", text), 0
     for number, line in enumerate(lines):
         access = _ACCESS.search(line) if "@llvm.masked." in line else None

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
-from weft.target.joined_votes import ANY, BITS, COUNT, VOTE
+from weft.target.asked_votes import VOTE, Voters, voters
+from weft.target.definitions import NAME, FunctionLines, parts_by_definition, unused_prefix
 from weft.target.mask_lines import FALSE, TRUE, Comparison, Frozen, Join, Lanes, mask_line
 
 _COUNTING = "declare i32 @llvm.ctpop.i32(i32)"
@@ -47,33 +47,28 @@ def with_register_votes(text: str, isa: Isa) -> str | None:
 class _Votes:
     """The votes of one function, replaced line by line."""
 
-    __slots__ = ("_blocks", "_defined", "_isa", "_prefix", "_uses", "lines", "made")
+    __slots__ = ("_blocks", "_defined", "_isa", "_prefix", "_text", "_uses", "lines", "made")
 
     def __init__(self, text: str, isa: Isa) -> None:
         self._isa = isa
-        self.lines = text.split("\n")
         self.made = 0
         self._prefix = unused_prefix("part", text)
-        self._defined: dict[str, tuple[int, str]] = {}
-        self._blocks: list[int] = []
-        for number, line in enumerate(self.lines):
-            self._blocks.append(number if LABEL.match(line) else self._blocks[-1] if number else 0)
-            if found := LINE.match(line):
-                self._defined[found[1]] = number, found[2]
-        asked: dict[str, list[tuple[str, re.Match[str]]]] = {}
-        for name, (_, line) in self._defined.items():
-            found = ANY.fullmatch(line) or (COUNT.fullmatch(line) if "@llvm.ctpop." in line else None)
-            if found is not None:
-                asked.setdefault(found["bits"], []).append((name, found))
-        self._uses = Counter(NAME.findall(text)) if asked else Counter[str]()
-        for bits, votes in asked.items():
-            found = BITS.match(self._defined[bits][1]) if bits in self._defined else None
-            # What else is made of the bits needs them as one number.
-            if found is not None and self._uses[bits] == 1 + len(votes):
-                self._replace(bits, found["mask"].rstrip(","), int(found["lanes"]), votes)
+        function = FunctionLines.of(text)
+        self.lines, self._blocks, self._defined = function.lines, function.blocks, function.defined
+        self._text, self._uses = text, Counter[str]()
+        # What else is made of bits needs them as one number.
+        for each in list(voters(function, self._times_named)):
+            self._replace(each)
 
-    def _replace(self, bits: str, mask: str, lanes: int, votes: list[tuple[str, re.Match[str]]]) -> None:
-        at = self._defined[bits][0]
+    def _times_named(self, name: str) -> int:
+        """In how many places a name is; where no votes are taken none is counted."""
+        if not self._uses:
+            self._uses.update(NAME.findall(self._text))
+        return self._uses[name]
+
+    def _replace(self, voters: Voters) -> None:
+        mask, lanes = voters.mask, voters.lanes
+        at = self._defined[voters.bits][0]
         width = self._width(mask, self._blocks[at])
         if width is None or lanes * width <= self._isa.vector_bits or self._isa.lanes(width) < 8:
             return
@@ -86,19 +81,17 @@ class _Votes:
             return name
 
         parts = [self._part(mask, Lanes(first, each), new) for first in range(0, lanes, each)]
-        for name, vote in votes:
-            number = self._defined[name][0]
-            if "ctpop" in vote[0]:
-                self.lines[number] = f"  {name} = or i{lanes} {_count(parts, each, lanes, new)}, 0"
+        for vote in voters.votes:
+            number = self._defined[vote.name][0]
+            if vote.counts:
+                self.lines[number] = f"  {vote.name} = or i{lanes} {_count(parts, each, lanes, new)}, 0"
                 continue
-            # All bits are set if they are in all registers.
-            op = "or" if vote["settled"] == "0" else "and"
             joined = parts[0]
             for part in parts[1:]:
-                joined = new(f"{op} <{each} x i1> {joined}, {part}")
+                joined = new(f"{vote.joins} <{each} x i1> {joined}, {part}")
             all = new(f"bitcast <{each} x i1> {joined} to i{each}")
-            asked = new(f"icmp {vote['predicate']} i{each} {all}, {vote['settled']}")
-            self.lines[number] = f"  {name} = or i1 {asked}, false{vote['rest']}"
+            asked = new(f"icmp {vote.predicate} i{each} {all}, {vote.settled}")
+            self.lines[number] = f"  {vote.name} = or i1 {asked}, false{vote.rest}"
         self.lines[at] = "\n".join(made)
         self.made += 1
 
@@ -111,7 +104,7 @@ class _Votes:
             case Comparison() as compared:
                 return compared.bits
             # Frozen twice, poison could be two numbers.
-            case Frozen(mask=inner) if self._uses[mask] == 2:
+            case Frozen(mask=inner) if self._times_named(mask) == 2:
                 return self._width(inner, block)
             case Join(first=first, second=second):
                 widths = {self._width(side, block) for side in (first, second) if side not in (TRUE, FALSE)}
