@@ -17,16 +17,13 @@ around in seconds.
 from __future__ import annotations
 
 from weft.analysis.integers.intervals import Interval, join
-from weft.analysis.integers.patience import step_of
+from weft.analysis.integers.patience import counter_sources, step_of
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import loop_forest
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.layout import DataLayout
 from weft.ir.types import I32
-
-MAX_SOURCES = 32
-"""Instructions that one counter is followed to."""
 
 _MOST = 1 << 30
 """Counters of less than that do not wrap around."""
@@ -44,23 +41,9 @@ def heights(view: CFGView, layout: DataLayout) -> dict[Instruction, Interval]:
 
 def _bounds(counter: Instruction, layout: DataLayout) -> Interval | None:
     found: Interval | None = None
-    seen: set[Value] = set()
-    work: list[Value] = [counter]
-    while work:
-        value = work.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if len(seen) > MAX_SOURCES:
-            return None
+    for value in counter_sources(counter, lambda _: None) or ():
         if isinstance(value, ConstInt):
             found = join(found, Interval(value.signed, value.signed))
-        elif not isinstance(value, Instruction) or value.shadow is not None:
-            return None
-        elif value.op == "phi":
-            work += value.operands
-        elif value.op == "select":
-            work += value.operands[1:]
         elif (bounds := _changed(value, layout)) is not None:
             found = join(found, bounds)
         else:

@@ -91,13 +91,12 @@ def _computing(values: Sequence[Value], inside: set[BasicBlock]) -> set[Instruct
     return found
 
 
-def _bounds(
-    counter: Instruction, takes_time: Callable[[Instruction], bool], layout: DataLayout
-) -> Interval | None:
-    start: Interval | None = None
-    ends: list[int] | None = []
-    below = above = 0
+def counter_sources(
+    counter: Instruction, before: Callable[[Instruction], Value | None]
+) -> list[ConstInt | Instruction] | None:
+    """The numbers that φs and choices hand on to a counter, and what was `before` those; None if these are too many."""
     seen: set[Value] = set()
+    sources: list[ConstInt | Instruction] = []
     work: list[Value] = [counter]
     while work:
         value = work.pop()
@@ -107,13 +106,30 @@ def _bounds(
         if len(seen) > MAX_SOURCES:
             return None
         if isinstance(value, ConstInt):
-            start = join(start, Interval(value.signed, value.signed))
+            sources.append(value)
         elif not isinstance(value, Instruction) or value.shadow is not None:
             return None
         elif value.op == "phi":
             work += value.operands
         elif value.op == "select":
             work += value.operands[1:]
+        else:
+            sources.append(value)
+            if (more := before(value)) is not None:
+                work.append(more)
+    return sources
+
+
+def _bounds(
+    counter: Instruction, takes_time: Callable[[Instruction], bool], layout: DataLayout
+) -> Interval | None:
+    start: Interval | None = None
+    ends: list[int] | None = []
+    below = above = 0
+    sources = counter_sources(counter, lambda i: step[0] if (step := step_of(i)) and takes_time(i) else None)
+    for value in sources or ():
+        if isinstance(value, ConstInt):
+            start = join(start, Interval(value.signed, value.signed))
         elif value.op in ("sext", "zext"):
             start = join(start, _extended(value))
         elif (step := step_of(value)) is not None and takes_time(value):
@@ -122,7 +138,6 @@ def _bounds(
             if change > 0 and ends is not None:
                 end = _end_of_object(value, before, layout)
                 ends = None if end is None else [*ends, end + change]
-            work.append(before)
         else:
             return None
     if start is None:
