@@ -103,13 +103,9 @@ class JitFunction(Portable, Dispatched):
             self.overloads[types] = made
         return made
 
-    def _compiled(self, types: Types, args: tuple[Any, ...]) -> CompiledFunction | None:
-        """What has been compiled for such a call, if it has been."""
-        return (
-            self._of_defaults.get((types, self._known(types, args)))
-            if self._constants
-            else self.overloads.get(types)
-        )
+    def _compiled(self, types: Types, known: Known) -> CompiledFunction | None:
+        """What has been compiled for such arguments, and such defaults among them, if it has been."""
+        return self._of_defaults.get((types, known)) if self._constants else self.overloads.get(types)
 
     def _known(self, types: Types, args: tuple[Any, ...]) -> Known:
         """The defaults that parameters have in a call, as far as there is to be code for these."""
@@ -200,7 +196,8 @@ class JitFunction(Portable, Dispatched):
             if device_class(args, hosts) is None:
                 raise
             return self(*hosts)
-        compiled = self._compiled(types, args)
+        known = self._known(types, args)
+        compiled = self._compiled(types, known)
         if compiled is not None and self._table:
             take_over(JitFunction)
         elif compiled is None and self.signatures:
@@ -208,7 +205,7 @@ class JitFunction(Portable, Dispatched):
         elif compiled is None and self.options.tune:
             compiled = made_once(self.overloads, types, lambda: self._tuned(types, args))
         elif compiled is None:
-            compiled = self._compile(types, known=self._known(types, args))
+            compiled = self._compile(types, known=known)
         return self._serving(compiled, args).call(args)
 
     def result_type(self, *args: Any) -> KernelType:

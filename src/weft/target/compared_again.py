@@ -24,7 +24,7 @@ their lanes have more bits than LLVM packs them to. Preserves what functions giv
 from __future__ import annotations
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition, unused_prefix
+from weft.target.definitions import LABEL, LINE, NAME, rewritten, unused_prefix
 from weft.target.mask_lines import FALSE, TRUE, Comparison, Frozen, Join, Lanes, Part, mask_line
 
 MOST_COMPARISONS = 2
@@ -37,13 +37,12 @@ def with_compared_again(text: str, isa: Isa) -> str | None:
     """A module's text with such masks; None where it has none."""
     if isa.arch != "x86_64" or isa.mask_registers:
         return None
-    parts = parts_by_definition(text)
-    done = [_Masks(part) if " x i1>" in part else None for part in parts]
-    if not any(masks is not None and masks.made for masks in done):
-        return None
-    return "".join(
-        part if masks is None else "\n".join(masks.lines) for part, masks in zip(parts, done, strict=True)
-    )
+
+    def change(part: str) -> str | None:
+        masks = _Masks(part) if " x i1>" in part else None
+        return "\n".join(masks.lines) if masks is not None and masks.made else None
+
+    return rewritten(text, change)
 
 
 class _Masks:

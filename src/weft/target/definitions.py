@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -33,6 +34,25 @@ def parts_by_definition(text: str) -> list[str]:
     first, *others = text.split("\ndefine ")
     parts = [first, *("define " + other for other in others)]
     return [part + "\n" for part in parts[:-1]] + parts[-1:]
+
+
+def rewritten(text: str, change: Callable[[str], str | None]) -> str | None:
+    """A module's text in which `change` has rewritten parts between definitions; None where it gives None for all."""
+    parts = parts_by_definition(text)
+    made = [change(part) for part in parts]
+    if all(new is None for new in made):
+        return None
+    return "".join(part if new is None else new for part, new in zip(parts, made, strict=True))
+
+
+def with_declarations(text: str, declarations: Iterable[str]) -> str:
+    """A module's text that declares functions, which it may have done before."""
+    return text + "".join(f"{line}\n" for line in sorted(declarations) if not _declares(text, line))
+
+
+def _declares(text: str, line: str) -> bool:
+    called = line[line.index("@") : line.index("(")]
+    return re.search(rf"(?m)^declare .*{re.escape(called)}\(", text) is not None
 
 
 class FunctionLines(Struct, frozen=True):

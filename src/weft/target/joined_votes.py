@@ -20,11 +20,9 @@ all lanes; a frozen comparison becomes one of what is frozen.
 
 from __future__ import annotations
 
-import re
-
 from weft.machine.targets import Isa
 from weft.target.asked_votes import VOTE, Voters, voters
-from weft.target.definitions import NAME, FunctionLines, parts_by_definition, unused_prefix
+from weft.target.definitions import NAME, FunctionLines, rewritten, unused_prefix, with_declarations
 from weft.target.mask_lines import Comparison, Frozen, mask_line
 
 _COUNTING = frozenset(
@@ -46,15 +44,17 @@ def with_joined_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
     if not joins_votes(isa) or not VOTE.search(text):
         return None
-    parts = parts_by_definition(text)
-    done = [_Votes(part, isa) if VOTE.search(part) else None for part in parts]
-    if not any(votes is not None and votes.made for votes in done):
-        return None
-    changed = "".join(
-        part if votes is None else "\n".join(votes.lines) for part, votes in zip(parts, done, strict=True)
-    )
-    needed = {line for votes in done if votes is not None for line in votes.declarations}
-    return changed + "".join(f"{line}\n" for line in sorted(needed) if not _is_declared(line, text))
+    needed: set[str] = set()
+
+    def change(part: str) -> str | None:
+        votes = _Votes(part, isa) if VOTE.search(part) else None
+        if votes is None or not votes.made:
+            return None
+        needed.update(votes.declarations)
+        return "\n".join(votes.lines)
+
+    changed = rewritten(text, change)
+    return None if changed is None else with_declarations(changed, needed)
 
 
 class _Votes:
@@ -184,9 +184,3 @@ class _Votes:
         if lanes == 32:
             return total
         return new(f"trunc i32 {total} to i{lanes}" if lanes < 32 else f"zext i32 {total} to i64")
-
-
-def _is_declared(line: str, text: str) -> bool:
-    return (
-        re.search(rf"(?m)^declare .*{re.escape(line[line.index('@') : line.index('(')])}\(", text) is not None
-    )

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.definitions import FunctionLines, parts_by_definition, unused_prefix
+from weft.target.definitions import FunctionLines, rewritten, unused_prefix
 
 _ACCESS = re.compile(
     r"call .*@llvm\.masked\.(?:gather|scatter)\..*<(?P<lanes>\d+) x ptr>(?: align \d+)? (?P<pointers>%[^\s,)]+)"
@@ -32,11 +32,7 @@ def with_near_addresses(text: str, isa: Isa) -> str | None:
     """A module's text with such addresses; None where it has none."""
     if isa.arch != "x86_64" or not isa.scatter or "@llvm.masked." not in text:
         return None
-    parts = parts_by_definition(text)
-    made = [_near(part) if _ACCESS.search(part) else None for part in parts]
-    if not any(made):
-        return None
-    return "".join(part if new is None else new for part, new in zip(parts, made, strict=True))
+    return rewritten(text, lambda part: _near(part) if _ACCESS.search(part) else None)
 
 
 def _near(text: str) -> str | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-from weft.target.definitions import parts_by_definition
+from weft.target.definitions import rewritten
 
 _SELECT = re.compile(r"  (%\S+) = select i1 (\S+), (half|bfloat|float|double) (\S+), \3 ([^\s,]+)(.*)")
 _COMPARISON = re.compile(r"  (%\S+) = fcmp ([ou]\w\w) (half|bfloat|float|double) (\S+), ([^\s,]+)")
@@ -26,11 +26,7 @@ def without_nested_extrema(text: str) -> str | None:
     """A module's text without such nests; None where it has none."""
     if not _may_nest(text):
         return None
-    functions = parts_by_definition(text)
-    found = [_flattened(function) for function in functions]
-    if not any(found):
-        return None
-    return "".join(new or old for new, old in zip(found, functions, strict=True))
+    return rewritten(text, _flattened)
 
 
 def _compares(comparison: re.Match[str], inner: str, same: str) -> bool:

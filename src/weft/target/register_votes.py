@@ -16,13 +16,12 @@ their own block, frozen or joined there, are asked so; other votes are as they w
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 
 from weft.machine.targets import Isa
 from weft.target.asked_votes import VOTE, Voters, voters
-from weft.target.definitions import NAME, FunctionLines, parts_by_definition, unused_prefix
+from weft.target.definitions import NAME, FunctionLines, rewritten, unused_prefix, with_declarations
 from weft.target.mask_lines import FALSE, TRUE, Comparison, Frozen, Join, Lanes, mask_line
 
 _COUNTING = "declare i32 @llvm.ctpop.i32(i32)"
@@ -32,16 +31,15 @@ def with_register_votes(text: str, isa: Isa) -> str | None:
     """A module's text with such votes; None where it has none."""
     if isa.arch != "x86_64" or not isa.mask_registers or not VOTE.search(text):
         return None
-    parts = parts_by_definition(text)
-    done = [_Votes(part, isa) if VOTE.search(part) else None for part in parts]
-    if not any(votes is not None and votes.made for votes in done):
-        return None
-    changed = "".join(
-        part if votes is None else "\n".join(votes.lines) for part, votes in zip(parts, done, strict=True)
-    )
-    if "@llvm.ctpop.i32(" in changed and not re.search(r"(?m)^declare .*@llvm\.ctpop\.i32\(", changed):
-        changed += f"{_COUNTING}\n"
-    return changed
+
+    def change(part: str) -> str | None:
+        votes = _Votes(part, isa) if VOTE.search(part) else None
+        return "\n".join(votes.lines) if votes is not None and votes.made else None
+
+    changed = rewritten(text, change)
+    if changed is None or "@llvm.ctpop.i32(" not in changed:
+        return changed
+    return with_declarations(changed, [_COUNTING])
 
 
 class _Votes:
