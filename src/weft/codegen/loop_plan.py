@@ -115,10 +115,9 @@ def plan_loop(
             # In one lane its own numbers have the width of addresses.
             return LoopPlan(choice)
     runner.run(narrowing_passes(runner.left_out), unit)
-    in_lanes = chosen is not None
     mostly = _mostly_run(module, body, lanes, isa) if unit.summary.guessed else unit.divergence
     return LoopPlan(
-        choose_width(mostly, isa, in_lanes=in_lanes, in_loop=True)
+        choose_width(mostly, isa, both_ways=chosen is not None, in_loop=True)
         if width is None
         else WidthChoice(width, reason),
         guessed=unit.summary.guessed,

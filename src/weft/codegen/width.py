@@ -18,7 +18,8 @@ Iterations of a loop that each walk on from a place of their own, as through a p
 be far apart, too (`weft.analysis.loops.own_walks`).
 
 Where neither is clearly better, or that depends on how near what threads look up is, the choice is open: there may be
-code for both (`weft.codegen.trials`).
+code for both (`weft.codegen.trials`). How long lanes wait for the last one of their lane group is open then, too: code
+in lanes has as many as take least where they do, if that is clearly less, as threads one by one are there besides.
 """
 
 from __future__ import annotations
@@ -51,6 +52,13 @@ STRETCHES = 0.9
 stretch of what threads divide by: fewer wider ones do. Measured on Zen 3: of cells of 12, 16, 20, 24, 32 and 40 pixels,
 around which pixels look for the nearest centre, 16 lanes take 0.46 of the time of 32 in the geometric mean, and 8 take
 0.74 of that, where the model says 1.07 and 1.22; rows of 1000 floats less their means take 0.73 in 16."""
+
+
+WAITED = 0.8
+"""Of the cycles of a thread that waits for the others of its lane group, what fewer lanes have to take where threads
+one by one are there, too. Measured on Emerald Rapids with AVX-512: breadth-first search takes 0.84 of the time in 16
+lanes of that in 64, with 3 million vertices 0.8, where the model says 0.73; `final_states` of `bench/fits` 1.5, where
+it says 0.86, and 1.06 to 1.1 with threads one by one."""
 
 
 class WidthChoice(Struct, frozen=True):
@@ -99,14 +107,18 @@ def choose_width(
     *,
     in_lanes: bool = False,
     in_loop: bool = False,
+    both_ways: bool = False,
     before: Divergence | None = None,
 ) -> WidthChoice:
     """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
 
-    It is 1 where threads are better off one after the other, unless there are to be lanes. They are iterations
-    `in_loop`, or threads of a kernel. `before` is the divergence of what has no versions yet, where that one has.
+    It is 1 where threads are better off one after the other, unless there are to be lanes: in any case, or `both_ways`,
+    as there is code for threads one by one, too. They are iterations `in_loop`, or threads of a kernel. `before` is the
+    divergence of what has no versions yet, where that one has.
     """
     weights = _Weights(divergence, isa, in_loop)
+    if both_ways:
+        return weights.width_beside_alone(before or divergence)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     if not in_lanes and weights.model.has_loops and may_be_alone(divergence, in_loop=in_loop):
         together, waiting = weights.together()
@@ -205,6 +217,19 @@ class _Weights:
         cycles = {w: self.model.cycles_of_thread(w, waiting=waiting, latency=latency) for w in self._widths}
         best = min(self._widths, key=lambda w: (cycles[w], w))
         return best, cycles[best]
+
+    def width_beside_alone(self, before: Divergence) -> WidthChoice:
+        """The best width where threads run one by one unless lanes are faster."""
+        chosen = self.width(before)
+        fewer, cycles = self.together()
+        waiting = self.model.cycles_of_thread(chosen.width, waiting=self.constants.waiting)
+        if fewer >= chosen.width or cycles > WAITED * waiting:
+            return chosen
+        share = 100 * waiting / cycles
+        reason = (
+            f"of which each waits for the others: with {chosen.width} a thread takes {share:.0f} % as long"
+        )
+        return WidthChoice(fewer, reason, self._bits)
 
     def width(self, before: Divergence) -> WidthChoice:
         """The best width of lane groups; before there are versions of it the divergence says what threads divide by."""

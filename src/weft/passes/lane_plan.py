@@ -171,8 +171,8 @@ class Planner(Struct, frozen=True):
         Whether all threads of a work-group arrive at each barrier together.
     walks
         Whether the kernel is an iteration of a walk of the grid, so that it needs rows at any width.
-    in_lanes
-        Whether there are to be lanes, as threads by themselves have code of their own.
+    both_ways
+        Whether there are lanes, as threads by themselves have code of their own.
     """
 
     kernel: Function
@@ -184,7 +184,7 @@ class Planner(Struct, frozen=True):
     most_lanes: int
     together: bool
     walks: bool = False
-    in_lanes: bool = False
+    both_ways: bool = False
 
     @property
     def _may_be_in_step(self) -> bool:
@@ -298,7 +298,7 @@ class Planner(Struct, frozen=True):
                 return walking
             if prefers_inner_loops(self.kernel, divergence, reordered=True):
                 return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
-            return choose_width(divergence, self.isa, in_lanes=self.in_lanes)
+            return choose_width(divergence, self.isa, both_ways=self.both_ways)
         return WidthChoice(base, "a register of 32-bit values")
 
     def _width_of_rounds(self) -> WidthChoice:

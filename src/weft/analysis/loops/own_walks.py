@@ -133,22 +133,29 @@ def stores_own_rows(divergence: Divergence) -> bool:
 def scatters_by_loaded(divergence: Divergence) -> bool:
     """Whether each iteration of some loop stores where something that it loads says, another place for each lane.
 
-    Places that it reads as well, as those of counts, are not meant. A processor that runs one thread goes on to later
-    loads before it knows where the stores go, and begins again where one of them reads what was stored; lanes load for
-    several threads first.
+    Where it stores what it computes from what was there, as in counts, is not meant; where it only asks what is there,
+    as whether a vertex has been found, is. A processor that runs one thread goes on to later loads before it knows
+    where the stores go, and begins again where one of them reads what was stored; lanes load for several threads first.
     """
     view, loops = divergence.facts.view, divergence.facts.propagation.loops
-    read = {i.pointer for i in divergence.function.instructions() if i.op == "load" and i.is_plain_access}
-    return any(
-        store.op == "store"
-        and store.is_plain_access
-        and store.pointer not in read
-        and divergence.access_form(store).form is Form.GATHER
-        and depends_on_data(store.pointer, {view.blocks[n] for n in loop.blocks})
-        for number, block in enumerate(view.blocks)
-        if (loop := loops.innermost[number]) is not None
-        for store in block.instructions
-    )
+    loads: dict[Value, set[Value]] = {}
+    for load in divergence.function.instructions():
+        if load.op == "load" and load.is_plain_access:
+            loads.setdefault(load.pointer, set()).add(load)
+    for number, block in enumerate(view.blocks):
+        loop = loops.innermost[number]
+        if loop is None:
+            continue
+        inside = {view.blocks[n] for n in loop.blocks}
+        for store in block.instructions:
+            if store.op != "store" or not store.is_plain_access:
+                continue
+            if divergence.access_form(store).form is not Form.GATHER:
+                continue
+            read = loads.get(store.pointer, set())
+            if depends_on_data(store.pointer, inside) and not depends_on(store.operands[:1], read, inside):
+                return True
+    return False
 
 
 def _only_counts(loop: Loop, view: CFGView) -> bool:
