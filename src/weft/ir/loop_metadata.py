@@ -53,6 +53,12 @@ _UNROLL_KNOWN = "llvm.loop.unroll.runtime.disable"
 
 _VECTORIZE = "llvm.loop.vectorize.enable"
 
+_WIDTH = "llvm.loop.vectorize.width"
+
+_INTERLEAVE = "llvm.loop.interleave.count"
+
+_MASKED = "llvm.loop.vectorize.predicate.enable"
+
 
 def mark_parallel(back_edge: Instruction, *, proved: bool = False) -> None:
     """Promise that the iterations of the loop with this back edge are independent, or note that they are."""
@@ -86,6 +92,18 @@ def mark_scalar(back_edge: Instruction) -> None:
     _add(back_edge, wish)
 
 
+def mark_masked(back_edge: Instruction, lanes: int) -> None:
+    """Ask LLVM to vectorize the loop with this back edge in so many lanes, the last ones of it under a mask."""
+    _add(back_edge, MDTuple([MDString(_VECTORIZE), MDValue(ConstInt(I1, 1))]))
+    for name, type, value in ((_WIDTH, I32, lanes), (_INTERLEAVE, I32, 1), (_MASKED, I1, 1)):
+        _add(back_edge, MDTuple([MDString(name), MDValue(ConstInt(type, value))]))
+
+
+def is_masked(back_edge: Instruction) -> bool:
+    """Whether LLVM is asked to vectorize the loop with this back edge, the last iterations under a mask."""
+    return any(p.items[:1] == [MDString(_MASKED)] for p in _noted(back_edge))
+
+
 def mark_seldom(back_edge: Instruction) -> None:
     """Ask LLVM neither to vectorize nor to unroll the loop with this back edge, as it hardly ever runs."""
     mark_scalar(back_edge)
@@ -99,9 +117,8 @@ def mark_rolled(back_edge: Instruction) -> None:
 
 def is_scalar(back_edge: Instruction) -> bool:
     """Whether LLVM is asked not to vectorize the loop with this back edge."""
-    known = back_edge.metadata.get("llvm.loop")
-    properties = known.items[1:] if isinstance(known, MDTuple) else ()
-    return any(isinstance(p, MDTuple) and p.items[:1] == [MDString(_VECTORIZE)] for p in properties)
+    wishes = [p.items[1] for p in _noted(back_edge) if p.items[:1] == [MDString(_VECTORIZE)]]
+    return any(isinstance(w, MDValue) and isinstance(w.value, ConstInt) and not w.value.value for w in wishes)
 
 
 def is_seldom(back_edge: Instruction) -> bool:
@@ -163,6 +180,12 @@ def _is_of_unrolling(noted: MDTuple) -> bool:
 def unmark(back_edge: Instruction) -> None:
     """Forget what is noted of the loop with this back edge."""
     back_edge.set_metadata("llvm.loop", None)
+
+
+def _noted(back_edge: Instruction) -> list[MDTuple]:
+    known = back_edge.metadata.get("llvm.loop")
+    properties = known.items[1:] if isinstance(known, MDTuple) else ()
+    return [p for p in properties if isinstance(p, MDTuple)]
 
 
 def _add(back_edge: Instruction, noted: MDTuple) -> None:

@@ -24,7 +24,7 @@ from weft.analysis.loops.counted_loops import counted_loop
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
-from weft.ir.loop_metadata import is_scalar, mark_scalar
+from weft.ir.loop_metadata import is_masked, is_scalar, mark_scalar
 from weft.machine.targets import Isa
 from weft.transform.loops.ask_for_children import ask_for_children
 from weft.transform.loops.asked_ahead import ask_ahead
@@ -35,6 +35,7 @@ from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.known_divisors import multiply_by_inverses
+from weft.transform.loops.masked_sums import add_under_masks
 from weft.transform.loops.searches_together import search_together
 from weft.transform.loops.sums_in_fours import add_in_fours
 
@@ -45,16 +46,21 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     def for_llvm(loop: Loop, view: CFGView) -> bool:
         return isa.vector_bits > 128 and not isa.mask_registers and _divides_behind_choices(loop, view)
 
+    def in_lanes(loop: Loop, view: CFGView) -> bool:
+        return for_llvm(loop, view) or any(is_masked(view.blocks[latch].terminator) for latch in loop.latches)
+
     hoist_invariants(function)
     made = mark_short_walks(function, isa) + mark_long_choices(function, isa)
     made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
+    if isa.mask_registers and not isa.core.slow_gathers:
+        made += add_under_masks(function, for_llvm)
     if not (isa.mask_registers and isa.core.slow_gathers):
         # With AVX-512 LLVM takes four such lookups together again, as a gather.
-        made += add_in_fours(function, for_llvm)
-    made += leave_for_the_end(function, for_llvm)
-    made += _keep_lookups_scalar(function, for_llvm)
+        made += add_in_fours(function, in_lanes, isa)
+    made += leave_for_the_end(function, in_lanes)
+    made += _keep_lookups_scalar(function, in_lanes)
     made += ask_for_children(function)
     return made + multiply_by_inverses(function)
 

@@ -1,8 +1,8 @@
-"""Floats that a loop folds into one, of which it is promised that order does not matter: sums, minima and maxima.
+"""Numbers that a loop folds into one, of which order does not matter: sums, minima and maxima; of floats by a promise.
 
 A φ of the header is combined with a term in each iteration, by an addition, or by a comparison and the choice between
-the two. Of integers neither takes so long that parts of a fold would be worth their own ends: labels of ten neighbours
-took as long in four parts.
+the two; of integers also by other operations. Of these none takes so long that parts of a fold would be worth their own
+ends: labels of ten neighbours took as long in four parts.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from msgspec import Struct
 
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.ir import Builder, ConstFloat, Instruction, Value
-from weft.ir.types import FloatType
+from weft.ir.types import FloatType, IntType
 
 _KEPT = ("nsz", "arcp", "contract", "afn", "reassoc")
 """What may be promised of partial sums: they may be infinite where the sum is not."""
 
 _SMALLER_OR_GREATER = frozenset(("olt", "ogt", "ole", "oge", "ult", "ugt", "ule", "uge"))
+
+
+_OF_INTEGERS = frozenset(("add", "and", "or", "xor"))
+_EXTREMA = tuple(f"llvm.{name}." for name in ("smin", "smax", "umin", "umax"))
 
 
 class Fold(Struct, frozen=True):
@@ -65,19 +69,44 @@ class Fold(Struct, frozen=True):
         return _KEPT if "fast" in own else tuple(flag for flag in own if flag in _KEPT)
 
 
-def fold_of(phi: Instruction, loop: CountedLoop) -> Fold | None:
-    """How a loop folds into a φ of its header; None if it does not, or if more is done with it inside."""
+def fold_of(phi: Instruction, loop: CountedLoop, *, integers: bool = False) -> Fold | None:
+    """How a loop folds into a φ of its header; None if it does not, or if more is done with it inside.
+
+    Folds of `integers` are only asked for where these run in lanes.
+    """
     result = phi.incoming_value(loop.latch)
     if not isinstance(result, Instruction) or result.block is not loop.latch:
         return None
-    operations = _operations(phi, result)
+    operations = _of_integers(phi, result) if integers and isinstance(phi.type, IntType) else None
+    operations = operations or _operations(phi, result)
     if operations is None:
         return None
     users = {user for value in (phi, *operations) for user in value.instruction_users()}
     if {user for user in users if user.block in loop.blocks} != {phi, *operations}:
         return None
-    terms = {v for v in operations[0].operands if v is not phi}
+    first = operations[0]
+    terms = {v for v in (first.args if first.op == "call" else first.operands) if v is not phi}
     return Fold(phi, terms.pop(), operations) if len(terms) == 1 else None
+
+
+def _of_integers(phi: Instruction, result: Instruction) -> tuple[Instruction, ...] | None:
+    """What combines an integer φ with something."""
+    if result.op in _OF_INTEGERS or (result.callee_name or "").startswith(_EXTREMA):
+        return (result,) if result.operands.count(phi) == 1 else None
+    found = _chosen(phi, result, "icmp")
+    return found if found is not None and found[0].predicate not in ("eq", "ne") else None
+
+
+def _chosen(phi: Instruction, result: Instruction, compared: str) -> tuple[Instruction, Instruction] | None:
+    """The comparison of the φ with something, and the choice between the two."""
+    if result.op != "select":
+        return None
+    test, *values = result.operands
+    if not isinstance(test, Instruction) or test.op != compared or test.block is not result.block:
+        return None
+    if phi not in values or set(test.operands) != set(values) or len(set(values)) != 2:
+        return None
+    return test, result
 
 
 def _operations(phi: Instruction, result: Instruction) -> tuple[Instruction, ...] | None:
@@ -87,12 +116,9 @@ def _operations(phi: Instruction, result: Instruction) -> tuple[Instruction, ...
     if result.op == "fadd":
         free = {"fast", "reassoc"} & set(result.flags) and result.operands.count(phi) == 1
         return (result,) if free else None
-    if result.op != "select":
+    found = _chosen(phi, result, "fcmp")
+    if found is None:
         return None
-    test, *values = result.operands
-    if not isinstance(test, Instruction) or test.op != "fcmp" or test.block is not result.block:
-        return None
-    if phi not in values or set(test.operands) != set(values) or len(set(values)) != 2:
-        return None
+    test = found[0]
     free = "fast" in test.flags or {"nnan", "nsz"} <= set(test.flags)
-    return (test, result) if free and test.predicate in _SMALLER_OR_GREATER else None
+    return found if free and test.predicate in _SMALLER_OR_GREATER else None

@@ -1,4 +1,4 @@
-"""Sums of floats that a loop looks up go on in four totals, in four iterations at a time with one question for signs.
+"""Sums of floats that a loop looks up go on in four or eight totals, which ask for signs together.
 
     for k: j = list[k]; total += a[j < 0 ? j + n : j]
 
@@ -9,7 +9,7 @@
 
 One total is there for the next iteration only when its addition is, which takes four cycles of floats; and LLVM does
 not unroll a loop that is left for indices that count from the end. The loop as it was runs what is left: less than
-four iterations, or those from a negative index on.
+four iterations, or eight, or those from a negative index on.
 
 Precondition: a loop-closed function of one thread, without predicates, shadows and guards. Postcondition: the same;
 innermost loops of one block behind their test, which only read memory and fold floats in any order
@@ -33,12 +33,15 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
 from weft.ir.loop_metadata import is_scalar, mark_scalar
-from weft.ir.types import IntType
+from weft.ir.types import F32, IntType
+from weft.machine.targets import Isa
 from weft.transform.loops.folds import Fold, fold_of
 from weft.transform.numbers.known_numbers import asks_for_sign
 
-TOTALS = 4
-"""Iterations at a time. An addition of floats takes four cycles, or three, of which each may begin two."""
+FOUR, EIGHT = 4, 8
+"""Iterations at a time. An addition of floats takes four cycles, or three, of which each may begin two. Eight floats,
+not doubles, are a register of AVX2. Measured on Emerald Rapids: rows of 5 to 150 floats take 0.65 to 0.93 of the time,
+rows of 10 to 39 doubles up to 1.4 times as long."""
 
 _NO_WRAP = {"slt": "nsw", "ult": "nuw"}
 """By how a loop compares its counter with its bound, what holds of a counter that stays below it."""
@@ -47,7 +50,7 @@ LARGEST = 60
 """Instructions of a loop; more of them hide what an addition takes."""
 
 
-class _Sums(Struct, frozen=True):
+class Sums(Struct, frozen=True):
     """A loop, what it adds up, and the questions for the signs of what it loads."""
 
     loop: CountedLoop
@@ -55,34 +58,40 @@ class _Sums(Struct, frozen=True):
     questions: dict[Instruction, Value]
 
 
-def add_in_fours(function: Function, spared: Callable[[Loop, CFGView], bool]) -> int:
+def add_in_fours(function: Function, spared: Callable[[Loop, CFGView], bool], isa: Isa) -> int:
     """Give such loops, but for those that are `spared`, loops before them; how many."""
     done: set[BasicBlock] = set()
     made = 0
     while (found := _next(function, spared, done)) is not None:
         done.add(found.loop.header)
-        done.add(_build(function, found))
+        floats = all(one.phi.type == F32 for one in found.sums)
+        done.add(_build(function, found, EIGHT if floats and isa.vector_bits >= 256 else FOUR))
         made += 1
     return made
 
 
-def _next(function: Function, spared: Callable[[Loop, CFGView], bool], done: set[BasicBlock]) -> _Sums | None:
+def _next(function: Function, spared: Callable[[Loop, CFGView], bool], done: set[BasicBlock]) -> Sums | None:
     view = cfg_of(function)
     for loop in loop_forest(view.cfg).loops:
-        if loop.children or view.blocks[loop.header] in done or spared(loop, view):
+        if view.blocks[loop.header] in done or spared(loop, view):
             continue
-        if any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches):
-            # A version for what is hardly ever so.
-            continue
-        counted = counted_loop(view, loop)
-        if isinstance(counted, str) or not looks_up(loop, view):
-            continue
-        if (sums := _sums_of(counted)) is not None:
+        if (sums := sums_of(loop, view)) is not None:
             return sums
     return None
 
 
-def _sums_of(loop: CountedLoop) -> _Sums | None:
+def sums_of(loop: Loop, view: CFGView, *, integers: bool = False) -> Sums | None:
+    """What a loop that looks places up adds up, of floats, or of `integers`, too; None if it does something else."""
+    if loop.children or any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches):
+        # Or it is a version for what is hardly ever so.
+        return None
+    counted = counted_loop(view, loop)
+    if isinstance(counted, str) or not looks_up(loop, view):
+        return None
+    return _sums_of(counted, integers)
+
+
+def _sums_of(loop: CountedLoop, integers: bool) -> Sums | None:
     """What a loop adds up; None if it does something else."""
     if not (loop.top_tested and is_left_by_itself(loop)) or loop.tests_next or loop.counter.step != 1:
         return None
@@ -95,7 +104,7 @@ def _sums_of(loop: CountedLoop) -> _Sums | None:
     for phi in loop.header.phis():
         if phi is loop.counter.phi:
             continue
-        if (found := fold_of(phi, loop)) is None:
+        if (found := fold_of(phi, loop, integers=integers)) is None:
             return None
         sums.append(found)
     # Behind the test the header has nothing; what is computed there is computed once more than the body.
@@ -111,7 +120,7 @@ def _sums_of(loop: CountedLoop) -> _Sums | None:
             if not _is_looked_up(number, loop):
                 return None
             questions[i] = number
-    return _Sums(loop, sums, questions)
+    return Sums(loop, sums, questions)
 
 
 def _only_reads(i: Instruction) -> bool:
@@ -147,8 +156,8 @@ def _is_counted(value: Value, loop: CountedLoop) -> bool:
     return value.op != "load" and all(_is_counted(v, loop) for v in value.operands)
 
 
-def _build(function: Function, found: _Sums) -> BasicBlock:
-    """Build the loop of four iterations at a time before a loop; its header."""
+def _build(function: Function, found: Sums, many: int) -> BasicBlock:
+    """Build the loop of so many iterations at a time before a loop; its header."""
     loop, counter = found.loop, found.loop.counter
     before, header = loop.preheader, loop.header
     head = function.add_block(f"{header.name}.any", before)
@@ -162,16 +171,16 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
     builder.loc = loop.latch.terminator.loc
     builder.cond_br(builder.icmp(loop.predicate, counter.start, loop.bound), test, rest)
     builder.at_end(test)
-    _go_on(builder, loop, counter.start, four, rest)
+    _go_on(builder, loop, counter.start, four, rest, many)
     builder.at_end(four)
     k = builder.phi(counter.type)
     k.add_incoming(counter.start, test)
-    totals = [[builder.phi(one.phi.type) for _ in range(TOTALS)] for one in found.sums]
+    totals = [[builder.phi(one.phi.type) for _ in range(many)] for one in found.sums]
     for one, parts in zip(found.sums, totals, strict=True):
         start = one.phi.incoming_value(before)
         for n, part in enumerate(parts):
             part.add_incoming(one.neutral(start) if n else start, test)
-    rounds = _rounds(builder, loop, k)
+    rounds = _rounds(builder, loop, k, many)
     asked = _ask(builder, found, rounds)
     if asked is not None:
         branch = builder.cond_br(asked, end, added)
@@ -186,8 +195,8 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
             term = _computed(one.term, builder, loop, values)
             parts[n].add_incoming(one.combined(builder, term, parts[n]), added)
     flags = (_NO_WRAP[loop.predicate],)
-    k.add_incoming(builder.binary("add", k, const_int(TOTALS, counter.type), flags), added)
-    mark_scalar(_go_on(builder, loop, k.incoming_value(added), four, end))
+    k.add_incoming(builder.binary("add", k, const_int(many, counter.type), flags), added)
+    mark_scalar(_go_on(builder, loop, k.incoming_value(added), four, end, many))
     builder.at_end(end)
     asks = asked is not None
     place = _closed(builder, k, four, added, asks)
@@ -210,26 +219,28 @@ def _build(function: Function, found: _Sums) -> BasicBlock:
     return four
 
 
-def _go_on(builder: Builder, loop: CountedLoop, k: Value, four: BasicBlock, end: BasicBlock) -> Instruction:
-    """Run four iterations if there are as many; the counter is not behind its bound.
+def _go_on(
+    builder: Builder, loop: CountedLoop, k: Value, four: BasicBlock, end: BasicBlock, many: int
+) -> Instruction:
+    """Run as many iterations at once if there are as many; the counter is not behind its bound.
 
     So what is left does not wrap around as a number without sign.
     """
     left = builder.binary("sub", loop.bound, k)
-    return builder.cond_br(builder.icmp("ugt", left, const_int(TOTALS - 1, left.type)), four, end)
+    return builder.cond_br(builder.icmp("ugt", left, const_int(many - 1, left.type)), four, end)
 
 
-def _rounds(builder: Builder, loop: CountedLoop, k: Value) -> list[dict[Value, Value]]:
-    """What is known of each of four iterations: its counter."""
+def _rounds(builder: Builder, loop: CountedLoop, k: Value, many: int) -> list[dict[Value, Value]]:
+    """What is known of each of so many iterations: its counter."""
     type, flags = loop.counter.type, (_NO_WRAP[loop.predicate],)
     return [
         {loop.counter.phi: builder.binary("add", k, const_int(n, type), flags) if n else k}
-        for n in range(TOTALS)
+        for n in range(many)
     ]
 
 
-def _ask(builder: Builder, found: _Sums, rounds: list[dict[Value, Value]]) -> Value | None:
-    """Whether one of four iterations has an index that counts from the end; None if none can have."""
+def _ask(builder: Builder, found: Sums, rounds: list[dict[Value, Value]]) -> Value | None:
+    """Whether one of some iterations has an index that counts from the end; None if none can have."""
     asked: Value | None = None
     for number in dict.fromkeys(found.questions.values()):
         # What is poison leads to no access, and may be asked.
