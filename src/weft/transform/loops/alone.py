@@ -9,7 +9,8 @@ multiplications (`known_divisors`). What looks places up is not for LLVM's vecto
 takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
 Other sums of what is looked up are left to it in lanes with masks, where these have registers and gathers are not slow
-(`masked_sums`), or go on in several totals (`sums_in_fours`). Walks that turn back ask for both places that they may look up next (`ask_for_children`).
+(`masked_sums`), or go on in several totals (`sums_in_fours`). Walks that turn back ask for both places that they may
+look up next (`ask_for_children`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
