@@ -222,6 +222,58 @@ def test_a_cast_of_such_a_value_is_made_behind_the_loop():
     assert cast.block is not None and cast.block.name == "H.dispatch"
 
 
+NEWTON = """
+define float @root(i32 %t, i32 %n) {
+P:
+  %square = uitofp i32 %t to float
+  br label %H
+H:
+  %x = phi float [ 1.5, %P ], [ %x.next, %B ]
+  %sum = phi float [ 0.0, %P ], [ %sum.next, %B ]
+  %i = phi i32 [ 0, %P ], [ %i.next, %B ]
+  %x.x = fmul float %x, %x
+  %error = fsub float %x.x, %square
+  %size = call float @llvm.fabs.f32(float %error)
+  %done = fcmp CONDITION
+  br i1 %done, label %X, label %B
+B:
+  %twice = fadd float %x, %x
+  %step = fdiv float %error, %twice
+  %x.next = fsub float %x, %step
+  %sum.next = fadd float %sum, %x
+  %i.next = add i32 %i, 1
+  br label %H
+X:
+  %out = phi float [ %sum, %H ]
+  ret float %out
+}
+declare float @llvm.fabs.f32(float) nounwind willreturn memory(none)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("olt float %size, 0.0625", ["x.held"]),
+        ("ogt float 0.0625, %size", ["x.held"]),
+        ("ole float %size, %square", ["x.held"]),
+        ("ole float %error, %square", []),
+        ("olt float %error, 2.0", []),
+        ("ogt float %size, 0.0625", []),
+    ],
+)
+def test_numbers_that_go_to_zero_stay_as_they_are_in_lanes_that_have_left(condition: str, kept: list[str]):
+    """Otherwise products of them become subnormal, for which processors take hundreds of cycles."""
+    module, function = parsed(NEWTON.replace("CONDITION", condition))
+    (summary,) = make_loops_uniform(module, function, EveryBranch(), lambda value: value.name != "i")
+    verify(module)
+    assert [i.name for i in function.instructions() if (i.name or "").endswith(".held")] == kept
+    assert summary.trackers == 1
+    if kept and "0.0625" in condition:
+        module, function = parsed(NEWTON.replace("CONDITION", condition))
+        check_chain(module, "root", returned("root", [LANES + 1, 20], WIDTH), analysed(WIDTH))
+
+
 def test_fig_9_1_and_9_2_a_loop_with_one_exit(golden):
     r"""
     P                 P

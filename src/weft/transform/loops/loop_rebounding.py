@@ -17,6 +17,7 @@ from weft.ir.types import I1, VOID, Type
 from weft.transform.linearization.masks import both, either, negated
 from weft.transform.loops.loop_exits import Dispatch, Tracker
 from weft.transform.loops.loop_shape import Edge, LoopShape, LoopSummary, preheader_of
+from weft.transform.loops.still_lanes import shrinking_phis
 
 SOON_LEFT = 0.5
 """A loop that threads stay in with no greater chance has few iterations."""
@@ -62,6 +63,7 @@ class LoopRebounding(Struct):
         trackers, exit_phis = self._plan_values([target])
         for tracker in trackers:
             self._hold(tracker, latch)
+        kept = self._kept_phis(trackers)
         new_header = function.add_block(f"{header.name}.live", after=preheader)
         dispatch = [function.add_block(f"{header.name}.dispatch")]
         _place_after(function, max(loop.blocks, key=function.blocks.index), dispatch)
@@ -85,10 +87,8 @@ class LoopRebounding(Struct):
         preheader.terminator.replace_operand(header, new_header)
         update = Builder(before=latch.terminator)
         update.total = True
-        for phi in dict.fromkeys(t.track for t in trackers if t.held):
-            assert phi is not None
-            i = phi.blocks.index(latch)
-            phi.set_operand(i, update.select(stay, phi.operands[i], phi, name=f"{phi.name}.held"))
+        for phi in kept:
+            _keep(phi, latch, stay, update)
         for tracker in trackers:
             if not tracker.held:
                 track = Builder(new_header).phi(tracker.type, tracker.name)
@@ -127,6 +127,7 @@ class LoopRebounding(Struct):
         masks = [self._exit_mask(t, exits) for t in targets[:-1]]
         for tracker in trackers:
             self._hold(tracker, latch)
+        kept = self._kept_phis(trackers)
 
         new_header = function.add_block(f"{header.name}.live", after=preheader)
         new_latch = function.add_block(f"{header.name}.latch", after=body[-1])
@@ -148,10 +149,8 @@ class LoopRebounding(Struct):
         stays = _merge(new_latch, I1, "stays", {latch: TRUE, **dict.fromkeys(rebound, FALSE)})
         live_next = update.select(live, stays, FALSE, name="live.next")
         live.add_incoming(live_next, new_latch)
-        for phi in dict.fromkeys(t.track for t in trackers if t.held):
-            assert phi is not None
-            i = phi.blocks.index(new_latch)
-            phi.set_operand(i, update.select(live_next, phi.operands[i], phi, name=f"{phi.name}.held"))
+        for phi in kept:
+            _keep(phi, new_latch, live_next, update)
         for tracker in [*masks, *trackers]:
             if not tracker.held:
                 self._track(tracker, preheader, new_header, latch, new_latch, taken, live, update)
@@ -206,6 +205,12 @@ class LoopRebounding(Struct):
             return
         if phi.shadow is None and following.op in ("select", "phi") and phi in following.operands:
             tracker.track, tracker.cast, tracker.held = phi, cast, True
+
+    def _kept_phis(self, trackers: Sequence[Tracker]) -> list[Instruction]:
+        """The header's φs that threads keep when they have left, to be read behind the loop or to stay still."""
+        held = [t.track for t in trackers if t.held and t.track is not None]
+        still = (phi for phi in shrinking_phis(self.loop) if phi.shadow is None and self.is_varying(phi))
+        return list(dict.fromkeys([*held, *still]))
 
     def _is_inside(self, value: Value) -> bool:
         return isinstance(value, Instruction) and value.block in self.loop.blocks
@@ -299,6 +304,11 @@ class LoopRebounding(Struct):
         self.summary.rebound_exits = len(loop.divergent_exits)
         self.summary.trackers = sum(not t.held for t in trackers)
         self.summary.leaving = leaving
+
+
+def _keep(phi: Instruction, latch: BasicBlock, stays: Value, update: Builder) -> None:
+    i = phi.blocks.index(latch)
+    phi.set_operand(i, update.select(stays, phi.operands[i], phi, name=f"{phi.name}.held"))
 
 
 def _merge(block: BasicBlock, type: Type, name: str, values: dict[BasicBlock, Value]) -> Value:
