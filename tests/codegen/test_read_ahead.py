@@ -1,5 +1,7 @@
 """Loads that are far from where they were an iteration before are asked for ahead."""
 
+import re
+import types
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,35 @@ def test_columns_of_matrices(level: str, monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_allclose(sums, (1 / a).sum(0))
     assert len(lines_ahead(kernel)) == 1
     assert "llvm.prefetch" in str(kernel.inspect_llvm())
+
+
+def squares(a, sums):
+    column = cuda.grid(1)
+    if column < a.shape[1]:
+        total = 0.0
+        for row in range(ROWS):
+            total += 1 / (a[row, column] * a[row, column])
+        sums[column] = total
+
+
+@pytest.mark.parametrize(("rows", "asks"), [(8, False), (23, False), (24, True)])
+def test_loops_of_few_iterations_do_not_ask(rows: int, asks: bool):
+    """Their rows go on with the next lane groups, and most of what they would ask for is behind their end."""
+    a = np.random.default_rng(2).random((rows, 133)) + 1
+    sums = np.zeros(133)
+    kernel = cuda.jit(types.FunctionType(squares.__code__, {**globals(), "ROWS": rows}))
+    kernel[3, 64](a, sums)
+    np.testing.assert_allclose(sums, (1 / (a * a)).sum(0))
+    assert bool(lines_ahead(kernel)) == asks
+
+
+def test_loops_of_unknown_length_ask_what_they_load_where_they_are_short():
+    kernel = cuda.jit(along_columns)
+    kernel[3, 64](np.ones((5, 133)), np.zeros(133))
+    text = str(kernel.inspect_llvm())
+    # LLVM writes the choice between the distance and 0 for a comparison of the length with this number.
+    assert "llvm.prefetch" in text
+    assert re.search(r"icmp s(lt|gt) i64 .*, 2[34]\b", text)
 
 
 def test_what_is_near_is_not_asked_for():

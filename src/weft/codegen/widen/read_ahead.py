@@ -14,11 +14,12 @@ of 1024 points on AMD's Zen 3 (busy), 5.8 ms without.
 
 from __future__ import annotations
 
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.memory.far_steps import far_step
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.costs.constants import constants_of
-from weft.ir import ConstInt, Instruction, Value
+from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.intrinsics import SHARED_SPACE
 from weft.ir.types import I8, I32, I64, VOID, IntType, PointerType
@@ -28,6 +29,9 @@ from weft.transform.splitting.barriers import FRAME_PARAMETERS
 
 SHORT = 16
 """Instructions of an iteration of which a processor has as many under way as are asked for ahead, and more."""
+FEWEST = 24
+"""Iterations of a loop for which requests pay: three times as many as they are ahead of. Guess between 16 and 32."""
+
 _LONG = ("call", "fdiv", "frem", "sdiv", "udiv", "srem", "urem", "atomicrmw", "cmpxchg")
 
 _READ, _KEEP, _DATA = ConstInt(I32, 0), ConstInt(I32, 3), ConstInt(I32, 1)
@@ -54,6 +58,9 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
     if not goes_on and _is_short([i for n in loop.blocks for i in known.view.blocks[n]]):
         return
     builder = w.builder
+    is_long = TRUE if goes_on else _is_long(w, counted_loop(known.view, loop, computed=True))
+    if is_long == FALSE:
+        return
     step: Value = ConstInt(I64, 1)
     for number in far.numbers:
         here = _computed_here(w, number) if far.is_inside else w.scalar(number)
@@ -63,9 +70,29 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
             here = builder.cast("sext", here, I64)
         step = here if step == ConstInt(I64, 1) else builder.binary("mul", step, here)
     ahead = far.scale * constants_of(w.isa).iterations_ahead
-    _ask(
-        w, load, builder.gep(I8, address, (builder.binary("mul", step, ConstInt(I64, ahead)),)), "read ahead"
-    )
+    distance: Value = builder.binary("mul", step, ConstInt(I64, ahead))
+    if is_long != TRUE:
+        # What is loaded now is asked for by short loops: behind a branch registers and masks would be kept elsewhere.
+        distance = builder.select(is_long, distance, ConstInt(I64, 0))
+    _ask(w, load, builder.gep(I8, address, (distance,)), "read ahead")
+
+
+def _is_long(w: Widening, counted: CountedLoop | str) -> Value:
+    """Whether a loop has so many iterations that requests pay, as it is if nobody knows."""
+    if isinstance(counted, str):
+        return TRUE
+    start, step = counted.counter.start, counted.counter.step
+    first, last = (start, counted.bound) if step > 0 else (counted.bound, start)
+    if isinstance(first, ConstInt) and isinstance(last, ConstInt):
+        return TRUE if last.signed - first.signed >= abs(step) * FEWEST else FALSE
+    if not (w.is_uniform(first) and w.is_uniform(last)):
+        return TRUE
+    ends = [_computed_here(w, value) for value in (last, first)]
+    if None in ends or counted.counter.type.bits > I64.bits:
+        return TRUE
+    last, first = (w.builder.cast("sext", v, I64) if v.type != I64 else v for v in ends if v is not None)
+    away = w.builder.binary("sub", last, first)
+    return w.builder.icmp("sge", away, ConstInt(I64, abs(step) * FEWEST))
 
 
 def _is_of_tile(w: Widening, load: Instruction) -> bool:
