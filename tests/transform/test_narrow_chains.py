@@ -276,6 +276,123 @@ def test_random_chains_compute_the_same(text: str, seed: int) -> None:
     assert run(narrowed(text, I8, I16, I32)[0], cells) == before
 
 
+YUV = """
+define void @k(ptr %cells, ptr %out, i64 %tid.x) "weft.kernel" {
+entry:
+  %at = getelementptr i8, ptr %cells, i64 %tid.x
+  %r = load i8, ptr %at
+  %wide = zext i8 %r to i32
+  %next = getelementptr i8, ptr %at, i64 3
+  %b = load i8, ptr %next
+  %wider = zext i8 %b to i32
+  %red = mul i32 %wide, 16777178
+  %blue = mul i32 %wider, 112
+  %sum = add i32 %red, %blue
+  %moved = add i32 %sum, 32896
+  %high = lshr i32 %moved, 8
+  %byte = trunc i32 %high to i8
+  %place = getelementptr i8, ptr %out, i64 %tid.x
+  store i8 %byte, ptr %place
+  ret void
+}
+"""
+"""As LLVM leaves a channel with a negative factor, of which it keeps as many bits as are used."""
+
+
+def test_numbers_need_not_fit_where_low_bits_are_used() -> None:
+    module, count = narrowed(YUV, I8, I16)
+    assert count == 7 and bits_of(module) == {8, 16}
+    cells = np.random.default_rng(4).integers(0, 256, 24, np.uint8)
+    assert run(module, cells) == run(read_module(YUV), cells)
+
+
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("lshr i32 %moved, 8", "lshr i32 %moved, 9"),
+        ("store i8 %byte, ptr %place", "store i32 %moved, ptr %cells\n  store i8 %byte, ptr %place"),
+        (
+            "store i8 %byte, ptr %place",
+            "%more = sdiv i32 %high, %wide\n  store i32 %more, ptr %cells\n  store i8 %byte, ptr %place",
+        ),
+    ],
+)
+def test_they_stay_where_more_is_used(what: str, instead: str) -> None:
+    assert what in YUV
+    module, count = narrowed(YUV.replace(what, instead), I8, I16)
+    assert 32 in bits_of(module)
+    assert not any(
+        i.op == "mul" and i.type == I16 and i.name == "red" for i in module.functions["k"].instructions()
+    )
+    assert count < 7
+
+
+@st.composite
+def sums_of_bytes(draw: st.DrawFn) -> str:
+    """Sums, products and shifts of two bytes, with flags that hold, of which some low bits are stored."""
+    lines, values = [], ["%a", "%b"]
+    for number in range(draw(st.integers(2, 9))):
+        op = draw(
+            st.sampled_from(
+                ["add", "sub", "mul", "and", "or", "xor", "ashr", "lshr", "shl", "select", "sext"]
+            )
+        )
+        pick = st.sampled_from([*values, *values, "-3", "38", "255", "16777178", "4096"])
+        x, y, name = draw(st.sampled_from(values)), draw(pick), f"%v{number}"
+        if op in ("ashr", "lshr", "shl"):
+            lines += [f"{name} = {op} i32 {x}, {draw(st.sampled_from([1, 4, 8, 11]))}"]
+        elif op == "select":
+            lines += [f"%c{number} = icmp {draw(st.sampled_from(PREDICATES))} i32 {x}, {y}"]
+            lines += [f"{name} = select i1 %c{number}, i32 {y}, i32 {draw(pick)}"]
+        elif op == "sext":
+            lines += [f"%s{number} = trunc i32 {x} to i16", f"{name} = sext i16 %s{number} to i32"]
+        else:
+            lines += [f"{name} = {op} i32 {x}, {y}"]
+        values.append(name)
+    for number in range(draw(st.integers(1, 3))):
+        lines += [
+            f"%o{number} = {draw(st.sampled_from(['lshr', 'ashr']))} i32 {draw(st.sampled_from(values))}, "
+        ]
+        lines[-1] += str(draw(st.sampled_from([0, 1, 5, 8, 16])))
+        bits = draw(st.sampled_from([8, 8, 16, 32]))
+        lines += [f"%p{number} = getelementptr i32, ptr %out, i64 {number}"]
+        if bits == 32:
+            lines += [f"store i32 %o{number}, ptr %p{number}"]
+        else:
+            lines += [
+                f"%t{number} = trunc i32 %o{number} to i{bits}",
+                f"store i{bits} %t{number}, ptr %p{number}",
+            ]
+    body = "\n  ".join(lines)
+    return f"""
+define void @k(ptr %cells, ptr %outs, i64 %tid.x) "weft.kernel" {{
+entry:
+  %out = getelementptr [4 x i32], ptr %outs, i64 %tid.x
+  %at = getelementptr i8, ptr %cells, i64 %tid.x
+  %cell = load i8, ptr %at
+  %a = {draw(st.sampled_from(["zext", "sext"]))} i8 %cell to i32
+  %next = getelementptr i8, ptr %at, i64 7
+  %cell.next = load i8, ptr %next
+  %b = {draw(st.sampled_from(["zext", "sext"]))} i8 %cell.next to i32
+  {body}
+  ret void
+}}
+"""
+
+
+@given(sums_of_bytes(), st.integers(0, 99), st.sampled_from(ISAS))
+def test_what_is_stored_of_low_bits_is_the_same(text: str, seed: int, isa) -> None:
+    cells = np.random.default_rng(seed).integers(0, 256, 24, np.uint8)
+    found = []
+    for module in (read_module(text), narrowed(text, I8, I16, isa=isa)[0]):
+        memory, out = Memory(), np.zeros((16, 4), np.int32)
+        run_function(
+            module, "k", [memory.map_array(cells), memory.map_array(out), np.arange(16)], 16, memory=memory
+        )
+        found.append(out)
+    np.testing.assert_array_equal(*found)
+
+
 def life(cells, alive):
     x, y = cuda.grid(2)
     if 0 < y < cells.shape[0] - 1 and 0 < x < cells.shape[1] - 1:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.analysis.divergence import Divergence
+from weft.analysis.integers.used_bits import UsedBits
 from weft.costs.constants import constants_of
 from weft.graph.cfg import reverse_postorder
 from weft.ir import Constant, Function, Instruction, Value
@@ -58,7 +59,8 @@ class _Chains:
         assert ranges is not None
         self._divergence, self._to, self._layout = divergence, to, function.layout
         self._range_of = ranges.of
-        self._twins = NarrowTwins(ranges.of, to)
+        self._used = UsedBits(function)
+        self._twins = NarrowTwins(ranges.of, to, used=self._used)
         facts = divergence.facts
         self._view, self._loops = facts.view, facts.propagation.loops
         self._weight = constants_of(isa).loop_weight
@@ -74,7 +76,9 @@ class _Chains:
 
     def narrow(self) -> int:
         """Narrow the chains that are worth it."""
-        chosen = [i for block in self._blocks for i in block.instructions if self._can(i)]
+        chosen = self._without_strays(
+            [i for block in self._blocks for i in block.instructions if self._can(i)]
+        )
         for instruction in chosen:
             self._members[instruction] = len(self._parents)
             self._parents.append(len(self._parents))
@@ -104,7 +108,7 @@ class _Chains:
         places: dict[Value, Value] = {}
         for each in objects:
             places.update(narrow_places(each, self._to, self._layout))
-        twins = NarrowTwins(self._range_of, self._to, places)
+        twins = NarrowTwins(self._range_of, self._to, places, used=self._used)
         # Stores wait for the twins, which are gone with what they stand for.
         twins.build(chosen, [store for each in objects for store in each.stores])
         for each in objects:
@@ -118,7 +122,43 @@ class _Chains:
             return instruction.op == "load"
         if self._to == I8 and instruction.op in _NOT_OF_BYTES:
             return False
-        return self._twins.can(instruction) and not self._is_shared(instruction)
+        return self._twins.can_loosely(instruction) and not self._is_shared(instruction)
+
+    def _without_strays(self, chosen: list[Instruction]) -> list[Instruction]:
+        """Those without what is loose and has users that are not among them, and want all bits."""
+        kept = set(chosen)
+        loose = {i for i in chosen if i not in self._objects and not self._twins.can(i)}
+        while loose:
+            found = self._loose_of(loose, kept)
+            strays = [
+                i for i in found if any(u not in kept and u.op != "trunc" for u in i.instruction_users())
+            ]
+            if not strays:
+                break
+            dropped = loose & self._loose_operands(strays, found)
+            kept -= dropped
+            loose -= dropped
+        return [i for i in chosen if i in kept]
+
+    def _loose_of(self, loose: set[Instruction], kept: set[Instruction]) -> set[Instruction]:
+        """What is loose, and what is computed of it and loose by that."""
+        found, work = set(loose), list(loose)
+        while work:
+            for user in work.pop().instruction_users():
+                if user in kept and user not in found and self._twins.is_loose_of(user):
+                    found.add(user)
+                    work.append(user)
+        return found
+
+    def _loose_operands(self, values: list[Instruction], loose: set[Instruction]) -> set[Instruction]:
+        """Loose values, and what of them is loose that they are computed of."""
+        found, work = set(values), list(values)
+        while work:
+            for operand in work.pop().operands:
+                if isinstance(operand, Instruction) and operand in loose and operand not in found:
+                    found.add(operand)
+                    work.append(operand)
+        return found
 
     def _is_shared(self, value: Value) -> bool:
         """Whether no lane has its own."""

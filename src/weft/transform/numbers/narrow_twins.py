@@ -2,7 +2,9 @@
 
 Where ranges say that a number is one of B bits, read as signed or as unsigned, its low B bits say all. Sums, products,
 bitwise operations, selections and φs only need the low bits of their operands, shifts to the right, minima, maxima,
-comparisons, divisions and conversions operands that fit themselves.
+comparisons, divisions and conversions operands that fit themselves. Where not all bits of a number are used
+(`weft.analysis.integers.used_bits`), and these are among the low B, it need not fit, nor what is shifted to the right;
+such a twin is *loose*: its other bits are any, and so all its users have to be twins, or to cut it.
 
 Precondition: P-LLVM without predicates, shadows and guards. Postcondition: instructions that were asked for are of the
 narrow type, and extended for the users that are not. Preserves the program under FR. Nothing rests on no-wrap flags of
@@ -15,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from weft.analysis.integers.bounds import to_signed
 from weft.analysis.integers.intervals import Interval
+from weft.analysis.integers.used_bits import UsedBits
 from weft.ir import BasicBlock, Builder, Constant, ConstInt, Instruction, Value
 from weft.ir.cfg_edit import arriving
 from weft.ir.intrinsics import PURE
@@ -53,6 +56,8 @@ class NarrowTwins:
         Where elements of objects are that have narrow elements, by where they were.
     range_at
         The ranges of its values as a block sees them; those of `range_of` where nothing more is known.
+    used
+        Which bits of its values are used; without it all are.
     """
 
     def __init__(
@@ -61,7 +66,9 @@ class NarrowTwins:
         to: IntType,
         places: Mapping[Value, Value] | None = None,
         range_at: RangeAt | None = None,
+        used: UsedBits | None = None,
     ) -> None:
+        self._used = used
         self._range_of = range_of
         self._range_at: RangeAt = range_at or (lambda value, block: range_of(value))
         self._to = to
@@ -70,8 +77,25 @@ class NarrowTwins:
 
     def can(self, instruction: Instruction) -> bool:
         """Whether the low bits of the instruction's value say all and can be computed from low bits."""
-        if not self._is_wide(instruction) or not self.fits(instruction):
-            return False
+        return self._is_wide(instruction) and self.fits(instruction) and self._can(instruction)
+
+    def can_loosely(self, instruction: Instruction) -> bool:
+        """Whether the low bits say all that is used, or can be computed of low bits that do."""
+        return (
+            self._is_wide(instruction)
+            and (self._uses_below(instruction, self._to.bits) or self.fits(instruction))
+            and self._can(instruction, loosely=True)
+        )
+
+    def is_loose_of(self, instruction: Instruction) -> bool:
+        """Whether a twin of loose ones is loose itself: bits that are not used may be any."""
+        low = (1 << self._to.bits) - 1
+        return self._used is not None and self._used.of(instruction) & low != low
+
+    def _uses_below(self, value: Value, bits: int) -> bool:
+        return self._used is not None and self._used.of(value) < 1 << bits
+
+    def _can(self, instruction: Instruction, *, loosely: bool = False) -> bool:
         op, operands = instruction.op, instruction.operands
         if op in ("sext", "zext"):
             return isinstance(operands[0].type, IntType)
@@ -81,6 +105,8 @@ class NarrowTwins:
             count = operands[1]
             if not isinstance(count, ConstInt) or count.value >= self._to.bits:
                 return False
+            if loosely and self._uses_below(instruction, self._to.bits - count.value):
+                return True
             return op == "shl" or (self.fits(operands[0]) and (op == "ashr" or self.is_natural(operands[0])))
         if op == "call":
             return self._choice(instruction) is not None
@@ -198,6 +224,8 @@ class NarrowTwins:
             twin = builder.binary(self._division(instruction) or op, left, right)
         else:
             exact = op in _EXACT and all(map(self._is_signed, (instruction, *operands)))
+            # Of numbers of which the highest bit is not used it may be any.
+            exact = exact and not self._uses_below(instruction, self._to.bits - 1)
             if op == "ashr" and not self._is_signed(operands[0]):
                 op = "lshr"
             left, right = (self.low(v, builder) for v in operands)
@@ -248,6 +276,8 @@ class NarrowTwins:
             built = self._twins[operands[0]]
             if user.type != self._to:
                 built = builder.cast("trunc", built, user.type)
+            # What is extended again has been taken for its own twin.
+            self._twins = {value: built if twin is user else twin for value, twin in self._twins.items()}
         else:
             built = self._twins[operands[0]]
             reading = "sitofp" if self._is_signed(operands[0]) else "uitofp"
