@@ -11,6 +11,7 @@ import weft
 from weft import cuda, opencl
 
 AHEAD = "asked for ahead"
+ROWS = 24
 
 
 def lines_ahead(compiled: Any) -> set[int]:

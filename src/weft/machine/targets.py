@@ -78,6 +78,13 @@ class Isa(Struct, frozen=True):
         return self.vector_bits >= 256
 
     @property
+    def gathers_words(self) -> bool:
+        """Whether bytes are gathered faster as parts of words, for lack of an instruction."""
+        return (
+            self.arch == "x86_64" and self.gather and self.mask_registers > 0 and not self.core.slow_gathers
+        )
+
+    @property
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""
         return ",".join(f"+{feature}" for feature in sorted(self.features))

@@ -15,6 +15,7 @@ from weft.target.rounding_sums import round_by_sums
 from weft.target.short_fills import with_short_fills
 from weft.target.taken_places import with_taken_places
 from weft.target.whole_stores import with_whole_stores
+from weft.target.word_gathers import gather_words, with_word_gathers
 
 
 def machine_text(module: Module, isa: Isa) -> str:
@@ -22,9 +23,10 @@ def machine_text(module: Module, isa: Isa) -> str:
     for function in list(module.definitions()):
         number_masks(function, isa)
         number_accesses(function, isa)
+        gather_words(function, isa)
         mark_ordinary(function, isa)
         round_by_sums(function, isa)
     text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
     text = with_masked_loops(with_ordinary_lanes(text, isa), isa)
     text = with_taken_places(with_short_fills(text, isa), isa)
-    return with_whole_stores(with_lone_loads(text, isa), isa)
+    return with_whole_stores(with_lone_loads(with_word_gathers(text), isa), isa)

@@ -5,6 +5,7 @@ was computed in a vector costs three instructions a lane to take out; a number o
 it to the base. So numbers stay numbers there (`weft.codegen.widen.lane_addresses`), those of passive lanes 0: an array
 begins at its base, which can be read if some lane reads any of it. If none does, a spare object is the base. Numbers
 that are not below 0 are extended by zeros, which takes no instruction. `weft.target.numbered_accesses` makes the loads.
+Of elements of 8 and 16 bits no processor gathers any, but words that they are in (`weft.target.word_gathers`).
 Scatters of all lanes are the same; passive lanes must not write, and have 64-bit addresses of a spare object.
 """
 
@@ -14,9 +15,9 @@ from weft.codegen.widen.context import Widening
 from weft.codegen.widen.lane_addresses import each_number, lane_addresses, lane_numbers
 from weft.codegen.widen.masked import masked_gather
 from weft.codegen.widen.strided import strided_addresses
-from weft.ir import ConstInt, Instruction, Value
+from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
-from weft.ir.types import I32, I64, VectorType, int_type
+from weft.ir.types import I8, I16, I32, I64, VectorType, int_type
 
 
 def gather(w: Widening, load: Instruction, type: VectorType, align: int, moved: int = 0) -> Instruction:
@@ -27,7 +28,8 @@ def gather(w: Widening, load: Instruction, type: VectorType, align: int, moved: 
         return masked_gather(w, type, strided, mask, align)
     addresses = None if w.isa.mask_registers else _numbered_addresses(w, load, type, moved)
     if addresses is None:
-        return masked_gather(w, type, lane_addresses(w, load, moved), mask, align)
+        addresses = _word_addresses(w, load, type, moved) or lane_addresses(w, load, moved)
+        return masked_gather(w, type, addresses, mask, align)
     return masked_gather(w, type, addresses, w.lanes.all_lanes, align)
 
 
@@ -59,6 +61,25 @@ def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved:
     if numbers.natural:
         each = w.builder.cast("zext", each, w.lanes.vector(I64))
     return w.builder.gep(int_type(8 * numbers.unit), base, (each,))
+
+
+def _word_addresses(w: Widening, load: Instruction, type: VectorType, moved: int) -> Value | None:
+    """Addresses of elements of less than 32 bits, as natural numbers, where words that hold them may be gathered.
+
+    Words that have just been stored to in part would be waited for.
+    """
+    if type.element not in (I8, I16) or not w.isa.gathers_words:
+        return None
+    numbers = lane_numbers(w, load, moved)
+    if numbers is None or not numbers.natural or numbers.unit != w.module.layout.size(type.element):
+        return None
+    base = w.addresses.location(load.pointer).base
+    if not isinstance(base, Argument) or any(
+        i.op == "store" and w.addresses.location(i.pointer).base is base for i in w.source.instructions()
+    ):
+        return None
+    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64))
+    return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (wide,))
 
 
 def _is_on_stack(base: Value) -> bool:
