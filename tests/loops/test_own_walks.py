@@ -70,6 +70,20 @@ def roots_of_chains(numbers, roots):
             roots[i, k] = x
 
 
+def sums_of_cells(places, starts, sums):
+    """Threads near each other look at the same cells, and walk along the same rows; it depends on the data."""
+    for i in prange(sums.size):
+        total = np.float32(0)
+        cell = np.int32(places[i])
+        for c in range(max(cell - 1, 0), min(cell + 2, np.int32(starts.size - 1))):
+            for j in range(starts[c], starts[c + 1]):
+                apart = places[i] - places[j]
+                near = np.float32(1) - apart * apart
+                if near > 0:
+                    total += near * near * near
+        sums[i] = total
+
+
 def numbers(*shape):
     return DRAW.integers(1, 50, shape).astype(np.float64)
 
@@ -114,3 +128,18 @@ def test_lanes_that_would_each_walk_on_their_own_are_none(function, level, monke
 def test_neighbours_and_long_computations_keep_their_lanes(function, level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
     assert not any("runs iteration after iteration" in m for m in called(function, IN_LANES[function]))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rows_that_begin_where_data_say_are_tried_in_lanes(level, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    places = np.sort(DRAW.random(700) * 20).astype(np.float32)
+    starts = np.searchsorted(places, np.arange(21)).astype(np.int32)
+    sums = np.zeros(700, np.float32)
+    compiled = weft.jit(sums_of_cells)
+    compiled(places, starts, sums)
+    gaps = places[:, None] - places
+    near = np.maximum(np.float32(1) - gaps * gaps, 0)
+    np.testing.assert_allclose(sums, (near**3).sum(1), rtol=1e-4)
+    if level == "x86-64-v4":
+        assert any("one after the other, too" in remark.message for remark in compiled.remarks)

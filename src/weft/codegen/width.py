@@ -161,9 +161,11 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
     constants = weights.constants
     if not weights.model.has_loops or not may_be_open(divergence, in_loop=in_loop):
         return None
+    # Rows of lanes' own that begin where data say may be the same ones, as where threads look at the cells around.
+    near = _Weights(divergence, isa, in_loop, near=True) if in_loop else weights
     parts = [
-        cycles_alone(divergence, isa, latency) / weights.together(latency)[1]
-        for latency in (constants.miss_latency, constants.near_latency)
+        cycles_alone(divergence, isa, latency) / each.together(latency)[1]
+        for each, latency in ((weights, constants.miss_latency), (near, constants.near_latency))
     ]
     least, most = constants.alone_open
     if searches(divergence):
@@ -188,8 +190,10 @@ def open_choice(divergence: Divergence, isa: Isa, *, in_loop: bool = False) -> O
 class _Weights:
     """What a thread takes at the widths that there may be."""
 
-    def __init__(self, divergence: Divergence, isa: Isa, in_loop: bool, *, apart: bool = False) -> None:
-        self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart)
+    def __init__(
+        self, divergence: Divergence, isa: Isa, in_loop: bool, *, apart: bool = False, near: bool = False
+    ) -> None:
+        self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart, near=near)
         self._in_loop = in_loop
         self.constants = constants_of(isa)
         self._bits = self.model.dominant_bits()

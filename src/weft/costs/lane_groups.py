@@ -9,7 +9,13 @@ from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
 from weft.analysis.loops.descents import descends
 from weft.analysis.loops.ordered_exits import LARGEST_LOOP, ordered_exit, size_of
-from weft.analysis.loops.own_walks import keeps_own_stack, may_be_neighbours, may_move_apart, walks_apart
+from weft.analysis.loops.own_walks import (
+    is_at_equal_distances,
+    keeps_own_stack,
+    may_be_neighbours,
+    may_move_apart,
+    walks_apart,
+)
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.memory.far_steps import PAGE, far_step
 from weft.costs.clamped_windows import is_clamped_window
@@ -49,6 +55,8 @@ class WidthModel:
         from each other.
     apart
         Whether threads of a kernel are taken to be so, too, wherever loops move the places of lanes.
+    near
+        Whether rows of theirs that begin where data say are taken to be near each other.
     """
 
     def __init__(
@@ -59,6 +67,7 @@ class WidthModel:
         *,
         in_loop: bool = False,
         apart: bool = False,
+        near: bool = False,
     ) -> None:
         self._divergence = divergence
         self._known = cycles or {}
@@ -74,6 +83,7 @@ class WidthModel:
             i
             for i in divergence.function.instructions()
             if walks_apart(i, divergence, in_loop=in_loop or apart)
+            and not (near and not is_at_equal_distances(i, divergence))
             or (apart and may_move_apart(i, divergence))
         }
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}

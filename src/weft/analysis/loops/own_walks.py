@@ -80,7 +80,7 @@ def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
         walks_apart(access, divergence, in_loop=True)
         and not may_be_neighbours(access, divergence)
         and layout.size(access.accessed_type) >= least
-        and _is_at_equal_distances(access, divergence)
+        and is_at_equal_distances(access, divergence)
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None and not loop.children
         for access in block.instructions
@@ -88,7 +88,7 @@ def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
     )
 
 
-def _is_at_equal_distances(access: Instruction, divergence: Divergence) -> bool:
+def is_at_equal_distances(access: Instruction, divergence: Divergence) -> bool:
     """Whether each lane is as far from the next one, as far as is known."""
     location = linear_location(access.pointer, divergence.function.layout)
     shapes = [divergence.shape(value) for value in (location.base, *location.terms)]
