@@ -151,3 +151,49 @@ def test_views_that_go_backwards_are_read_where_they_are(step: int) -> None:
         out = np.zeros(100, np.float32)
         weft.jit(places_in_rows, width=width)(index, values, out)
         np.testing.assert_array_equal(out, wanted)
+
+
+def between(table, places, out):
+    for i in prange(out.size):
+        k = places[i]
+        out[i] = table[k] + 2 * table[k + 1] + 4 * table[k + 2]
+
+
+@cuda.jit
+def between_kernel(table, places, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        k = places[i]
+        out[i] = table[k] + 2 * table[k + 1] + 4 * table[k + 2]
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
+@pytest.mark.parametrize("least", [-40, -3, -1, 0])
+def test_neighbours_have_numbers_in_common(level: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``table[k]``, ``table[k + 1]``: each number is taken out of its register once. -1 is the last element."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    rng = np.random.default_rng(9)
+    table, places = rng.random(40).astype(np.float32), rng.integers(least, 37, 200).astype(np.int32)
+    wanted = table[places] + 2 * table[places + 1] + 4 * table[places + 2]
+    for width in (None, 8, 16):
+        out = np.zeros(200, np.float32)
+        compiled = weft.jit(between, width=width)
+        compiled(table, places, out)
+        np.testing.assert_allclose(out, wanted, rtol=1e-6)
+        out = np.zeros(200, np.float32)
+        cuda.jit(between_kernel.py_func, width=width)[2, 128](table, places, out)
+        np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
+def test_what_is_added_to_a_number_goes_to_the_base() -> None:
+    body = (
+        "  %p = getelementptr i32, ptr %in, i64 %tid\n  %k = load i32, ptr %p\n  %more = add i32 %k, 1\n"
+        "  %a = getelementptr i32, ptr %in, i32 %k\n  %v = load i32, ptr %a\n"
+        "  %b = getelementptr i32, ptr %in, i32 %more\n  %w = load i32, ptr %b\n"
+        "  %sum = add i32 %v, %w\n" + stored("%sum")
+    )
+    shared = r"getelementptr i32, ptr %in, i64 1\b"
+    assert re.search(shared, widened(of_arrays(kernel_text(body)), isa=AVX2))
+    assert not re.search(shared, widened(of_arrays(kernel_text(body)), isa=AVX512))
+    # The sum of a number below 0 may be anywhere where an array need not begin at its base.
+    assert not re.search(shared, widened(kernel_text(body), isa=AVX2))

@@ -82,8 +82,10 @@ class WidthModel:
         self._walking = {
             i
             for i in divergence.function.instructions()
-            if walks_apart(i, divergence, in_loop=in_loop or apart)
-            and not (near and not is_at_equal_distances(i, divergence))
+            if (
+                walks_apart(i, divergence, in_loop=in_loop or apart)
+                and not (near and not is_at_equal_distances(i, divergence))
+            )
             or (apart and may_move_apart(i, divergence))
         }
         self._crowded = {i for i in divergence.function.instructions() if self._crowds(i)}

@@ -12,12 +12,15 @@ Scatters of all lanes are the same; passive lanes must not write, and have 64-bi
 from __future__ import annotations
 
 from weft.codegen.widen.context import Widening
-from weft.codegen.widen.lane_addresses import each_number, lane_addresses, lane_numbers
+from weft.codegen.widen.lane_addresses import LaneNumbers, each_number, lane_addresses, lane_numbers
 from weft.codegen.widen.masked import masked_gather
 from weft.codegen.widen.strided import strided_addresses
 from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
 from weft.ir.types import I8, I16, I32, I64, VectorType, int_type
+
+MOST_BEHIND = 1 << 28
+"""Elements from which on a constant is no part of an instruction's address, of which each is 8 bytes or less."""
 
 
 def gather(w: Widening, load: Instruction, type: VectorType, align: int, moved: int = 0) -> Instruction:
@@ -50,6 +53,11 @@ def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved:
     numbers = lane_numbers(w, load, moved)
     if numbers is None:
         return None
+    element = int_type(8 * numbers.unit)
+    found = _less_constant(w, load, numbers) if w.mask is None and numbers.natural else None
+    if found is not None:
+        own, constant = found
+        return w.builder.gep(element, w.builder.gep(element, numbers.base, (constant,)), (own,))
     each, base = each_number(w, numbers), numbers.base
     if w.mask is not None:
         if not numbers.begins:
@@ -60,7 +68,27 @@ def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved:
             base = w.builder.select(some, base, w.spare_place(type.element, base.type, written=False))
     if numbers.natural:
         each = w.builder.cast("zext", each, w.lanes.vector(I64))
-    return w.builder.gep(int_type(8 * numbers.unit), base, (each,))
+    return w.builder.gep(element, base, (each,))
+
+
+def _less_constant(w: Widening, load: Instruction, numbers: LaneNumbers) -> tuple[Value, ConstInt] | None:
+    """Numbers that are extended by sign, and a constant above 0 that is added to them behind that.
+
+    What is natural less such a constant does not wrap around, though the sum may in other lanes of other accesses. So
+    neighbours, as ``table[k]`` and ``table[k + 1]``, have numbers in common, each with a base of its own.
+    """
+    terms = w.addresses.location(load.pointer).terms
+    if not isinstance(numbers.same, ConstInt):
+        return None
+    own, constant = numbers.own, numbers.same.signed
+    index = next(iter(terms), None) if len(terms) == 1 else None
+    if isinstance(index, Instruction) and index.op == "sext":
+        (index,) = index.operands
+    if isinstance(index, Instruction) and index.op == "add" and numbers.unit in terms.values():
+        number, more = index.operands
+        if number.type == I32 and isinstance(more, ConstInt):
+            own, constant = w.vector(number), constant + more.signed
+    return (own, ConstInt(I64, constant)) if 0 < constant < MOST_BEHIND else None
 
 
 def _word_addresses(w: Widening, load: Instruction, type: VectorType, moved: int) -> Value | None:
