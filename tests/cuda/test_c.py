@@ -324,3 +324,75 @@ def test_inline_ptx_does_not_run_but_is_printed() -> None:
 def test_ptx_is_not_taken_for_cuda_cpp() -> None:
     with pytest.raises(ArgumentError, match=r"the source is PTX(?s:.*)weft\.ptx\.Module"):
         cuda.Module("//\n// nvcc\n.version 8.5\n.target sm_70\n")
+
+
+def test_names_that_programs_take_for_given_and_functions_of_their_own():
+    module = cuda.Module(r"""
+#ifndef __CUDACC__
+inline int max(int a, int b) { return a; }
+#endif
+__device__ float atomicMax(float *p, float x) {
+  int *place = (int *)p, old = *place, expected;
+  do {
+    expected = old;
+    old = atomicCAS(place, expected, __float_as_int(fmaxf(x, __int_as_float(expected)) + 1));
+  } while (old != expected);
+  return __int_as_float(old);
+}
+__global__ void k(uint *a, const ushort *b, float *c, double *d, ulong e) {
+  a[threadIdx.x] = b[threadIdx.x] + (uint)__ffsll(e) + max(2, 3);
+  if (threadIdx.x == 0) atomicMax(c, 4.0f);
+  atomicMax(d, (double)threadIdx.x);
+}""")
+    a, c, d = np.zeros(8, np.uint32), np.zeros(1, np.float32), np.zeros(1)
+    module.k[1, 8](a, np.arange(8, dtype=np.uint16), c, d, 8)
+    assert a.tolist() == [7 + t for t in range(8)] and c[0] == 5 and d[0] == 7
+
+
+def test_groups_are_parted_by_labels_and_scanned():
+    module = cuda.Module(r"""
+#include <cooperative_groups.h>
+#include <cooperative_groups/scan.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+__device__ int sum(cg::thread_group g, int *s, int v) {
+  const int rank = g.thread_rank();
+  for (int n = g.size() / 2; n > 0; n /= 2) {
+    s[rank] = v;
+    g.sync();
+    if (rank < n) v += s[rank + n];
+    g.sync();
+  }
+  return rank == 0 ? v : -1;
+}
+__global__ void parts(const int *x, int *o) {
+  const auto block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const auto tile = cg::tiled_partition<8>(block);
+  const int t = threadIdx.x, v = x[t];
+  const auto odd = cg::binary_partition(warp, v & 1), label = cg::labeled_partition(warp, v % 3);
+  o[6 * t] = odd.size() * 100 + odd.thread_rank();
+  o[6 * t + 1] = cg::reduce(label, v, cg::plus<int>());
+  o[6 * t + 2] = cg::inclusive_scan(tile, v);
+  o[6 * t + 3] = cg::exclusive_scan(tile, v, cg::plus<int>());
+  o[6 * t + 4] = tile.match_any(v & 1);
+  __shared__ int copy[64], s[64];
+  cg::memcpy_async(block, copy, x, sizeof copy);
+  cg::wait(block);
+  o[6 * t + 5] = sum(block, s, copy[63 - t]) + sum(cg::tiled_partition(block, 16), s + t / 16 * 16, v);
+}""")
+    x = np.random.default_rng(1).integers(0, 50, 64).astype(np.int32)
+    out = np.zeros((64, 6), np.int32)
+    module.parts[1, 64](x, out)
+    warps, tiles = x.reshape(2, 32), x.reshape(8, 8)
+    for w, warp in enumerate(warps):
+        for t, v in enumerate(warp):
+            alike = np.flatnonzero(warp % 2 == v % 2).tolist()
+            assert out[32 * w + t, 0] == len(alike) * 100 + alike.index(t)
+            assert out[32 * w + t, 1] == warp[warp % 3 == v % 3].sum()
+    assert np.array_equal(out[:, 2].reshape(8, 8), np.cumsum(tiles, 1))
+    assert np.array_equal(out[:, 3].reshape(8, 8), np.cumsum(tiles, 1) - tiles)
+    alike = [[int(((tile % 2 == v % 2) << np.arange(8)).sum()) for v in tile] for tile in tiles]
+    assert out[:, 4].reshape(8, 8).tolist() == alike
+    first = np.where(np.arange(64) % 16 == 0, x.reshape(4, 16).sum(1).repeat(16), -1)
+    assert np.array_equal(out[:, 5], first + np.where(np.arange(64) == 0, x.sum(), -1))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from weft.device.bfloats import bfloats_of, name_of
 from weft.device.images import Image, Sampler
 from weft.diag.errors import ArgumentError
 from weft.diag.source import SourceSpan
@@ -218,11 +219,11 @@ def _require_elements(argument: ArgumentInfo, array: np.ndarray[Any, Any]) -> No
     if not argument.element or dtype.fields or dtype.kind == "V" or dtype.itemsize == 1:
         return
     wanted = np.dtype(argument.element)
-    integers = dtype.kind in "iub" and wanted.kind in "iub"
+    integers = dtype.kind in "iub" and wanted.kind in "iubV"
     if dtype.itemsize != wanted.itemsize or not (integers or dtype.kind == wanted.kind):
         raise _Misfit(
             f"it is a pointer to {argument.type_name.rstrip('*').strip()}, and the array is of {dtype}",
-            f"pass an array of {wanted}, or its bytes: x.view(np.uint8)",
+            f"pass an array of {name_of(wanted)}, or its bytes: x.view(np.uint8)",
         )
 
 
@@ -245,6 +246,13 @@ def _vector(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.nda
 
 def _elements(argument: ArgumentInfo, wanted: np.dtype[Any], given: Any) -> np.ndarray[Any, Any]:
     """The elements that were given for a vector, those of a record or of what numbers are made into an array of."""
+    if wanted.kind == "V":
+        if (array := bfloats_of(given)) is None:
+            raise _Misfit(
+                f"it is a {argument.type_name}, and {_kind_of(given)} was given",
+                f"pass numbers of {name_of(wanted)}",
+            )
+        return array
     if isinstance(given, np.void) or (isinstance(given, np.ndarray) and given.dtype.fields):
         array = np.frombuffer(given.tobytes(), np.uint8)
         if array.size not in (argument.size, wanted.itemsize * argument.lanes):

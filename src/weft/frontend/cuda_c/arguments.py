@@ -31,7 +31,14 @@ _VECTORS = {
     "ulong": "u8", "longlong": "i8", "ulonglong": "u8", "float": "f4", "double": "f8",
 }  # fmt: skip
 _VECTOR = re.compile(rf"({'|'.join(_VECTORS)})([1-4])")
-_RECORDS = {"__half": ("f2", 1), "__half2": ("f2", 2), "dim3": ("u4", 3)}
+BFLOAT = "V2"
+"""NumPy's code of a bfloat16, which it has no type for."""
+_RECORDS = {
+    "__half": ("f2", 1), "__half2": ("f2", 2), "__nv_bfloat16": (BFLOAT, 1), "__nv_bfloat162": (BFLOAT, 2),
+    "dim3": ("u4", 3),
+}  # fmt: skip
+NUMBERS = ("__half", "__nv_bfloat16")
+"""Classes that are numbers."""
 
 
 def kernel_infos(kernels: Sequence[Function]) -> dict[str, KernelInfo]:

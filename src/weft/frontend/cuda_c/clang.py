@@ -33,7 +33,7 @@ _LANGUAGE = (
     # The runtime prints from a call with its arguments, not from a packed record. Lanes do not unwind.
     *("-fno-builtin-printf", "-fno-exceptions", "-fms-extensions", "-Wno-unused-value", "-Wno-register"),
 )
-_USES_HOST = re.compile(r"#\s*include|\bstd\s*::|<<<|\bmain\s*\(")
+_USES_HOST = re.compile(r"#\s*include|\bstd\s*::|<<<|\bmain\s*\(|\bcuda[A-Z]")
 _OWN_INCLUDE = re.compile(r"#\s*include(?!\s*<)")
 
 _MACROS = {"-D": "#define", "-U": "#undef"}

@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from weft.frontend.cuda_c.arguments import element_of, plain
+from weft.frontend.cuda_c.arguments import BFLOAT, NUMBERS, element_of, plain
+from weft.frontend.python.types import bfloat16
 from weft.ir import ConstInt, GlobalVariable, Module
 from weft.ir.builder import address_space
 from weft.ir.intrinsics import SHARED_SPACE
@@ -76,7 +77,7 @@ def _type(type: MDNode | None, size: int) -> Any:
     code, lanes = element_of(type)
     if bare is None:
         return f"V{size}"
-    if code and lanes == 1 and bare.text("tag") != "DW_TAG_structure_type":
+    if bare.text("name") in NUMBERS or (code and lanes == 1 and bare.text("tag") != "DW_TAG_structure_type"):
         return code
     if bare.kind == "DICompositeType" and bare.text("tag") == "DW_TAG_array_type":
         extents = _extents(bare)
@@ -128,4 +129,4 @@ def dtype_source(type: Any) -> Any:
     if isinstance(type, list):
         base, extents = type
         return (dtype_source(base), tuple(extents))
-    return type
+    return bfloat16.dtype if type == BFLOAT else type

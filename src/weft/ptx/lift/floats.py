@@ -8,10 +8,10 @@ here they are two operations, rounded to nearest each.
 from __future__ import annotations
 
 from weft.ir import ConstFloat, ConstInt, ConstSplat, Value
-from weft.ir.types import F64, I1, I32, FloatType, Type, VectorType, int_type
+from weft.ir.types import BF16, F64, I1, I32, FloatType, Type, VectorType, int_type
 from weft.ptx.lift.body import Body
 from weft.ptx.lift.integers import Operation
-from weft.ptx.lift.rounding import rounded_fma, rounded_ratio, rounded_root, rounded_sum
+from weft.ptx.lift.rounding import fused_bfloats, rounded_fma, rounded_ratio, rounded_root, rounded_sum
 from weft.ptx.lift.types import Form, ir_type
 from weft.ptx.syntax import Instruction
 
@@ -114,11 +114,12 @@ def _fma(body: Body, i: Instruction) -> None:
     if wide != narrow:
         a, b = (body.builder.cast("fpext", v, ir_type(wide)) for v in (a, b))
     c = operand(body, i, 3, form, wide)
-    value = (
-        rounded_fma(body, a, b, c, direction)
-        if (direction := _direction(form))
-        else body.of("llvm.fma", a, b, c)
-    )
+    if direction := _direction(form):
+        value = rounded_fma(body, a, b, c, direction)
+    elif a.type.scalar == BF16:
+        value = fused_bfloats(body, a, b, c)
+    else:
+        value = body.of("llvm.fma", a, b, c)
     finish(body, i, form, value, wide)
 
 

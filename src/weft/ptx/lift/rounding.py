@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import sys
 
-from weft.ir import ConstFloat, Value
+from weft.ir import ConstFloat, ConstSplat, Value
 from weft.ir.constants import TRUE
-from weft.ir.types import F64, I64, FloatType, Type, int_type
+from weft.ir.types import F64, I64, FloatType, Type, VectorType, int_type
 from weft.ptx.lift.body import Body
 
 _ZERO = ConstFloat.of(F64, 0.0)
@@ -45,6 +45,31 @@ def rounded_fma(body: Body, a: Value, b: Value, c: Value | None, direction: str)
     value = _stepped(body, *_fma_error(body, a, b, c), direction)
     value = _without_overflow(body, value, (a, b, c), direction)
     return _zero_sign(body, value, builder.binary("fmul", a, b), c, direction)
+
+
+def fused_bfloats(body: Body, a: Value, b: Value, c: Value) -> Value:
+    """``a * b + c`` of bfloat16, or pairs of these, rounded to nearest once.
+
+    The product is exact in double. Where the sum loses digits its last bit is set, so that it is not taken for one that
+    lies halfway. LLVM's operation rounds to single precision first.
+    """
+    builder = body.builder
+    wide = _elements(a.type, F64)
+    product = builder.binary("fmul", builder.cast("fpext", a, wide), builder.cast("fpext", b, wide))
+    value, error = _two_sum(body, product, builder.cast("fpext", c, wide))
+    zero = ConstSplat(wide, _ZERO) if isinstance(wide, VectorType) else _ZERO
+    lost = builder.fcmp("one", error, zero)
+    beyond = builder.binary("xor", builder.fcmp("olt", error, zero), builder.fcmp("olt", value, zero))
+    words = _elements(a.type, I64)
+    bits = builder.cast("bitcast", value, words)
+    bits = builder.binary("sub", bits, builder.cast("zext", builder.binary("and", lost, beyond), words))
+    bits = builder.binary("or", bits, builder.cast("zext", lost, words))
+    return builder.cast("fptrunc", builder.cast("bitcast", bits, wide), a.type)
+
+
+def _elements(type: Type, element: Type) -> Type:
+    """`element`, or as many of it as a vector type has."""
+    return VectorType(element, type.count) if isinstance(type, VectorType) else element
 
 
 def rounded_ratio(body: Body, a: Value, b: Value, direction: str) -> Value:

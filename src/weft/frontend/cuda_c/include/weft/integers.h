@@ -40,7 +40,6 @@ WEFT_DEVICE int __clz(int x) { return __builtin_clzg((unsigned int)x, 32); }
 WEFT_DEVICE int __clzll(long long x) { return __builtin_clzg((unsigned long long)x, 64); }
 WEFT_DEVICE int __ffs(int x) { return __builtin_ctzg((unsigned int)x, -1) + 1; }
 WEFT_DEVICE int __ffsll(long long x) { return __builtin_ctzg((unsigned long long)x, -1) + 1; }
-WEFT_DEVICE int __ffsll(unsigned long long x) { return __builtin_ctzg(x, -1) + 1; }
 WEFT_DEVICE unsigned int __brev(unsigned int x) { return __builtin_bitreverse32(x); }
 WEFT_DEVICE unsigned long long __brevll(unsigned long long x) { return __builtin_bitreverse64(x); }
 WEFT_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int offset) {

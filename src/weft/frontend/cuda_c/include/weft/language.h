@@ -29,6 +29,7 @@
 #define CUDA_CB
 
 #define __WEFT__ 1
+#define __CUDACC__ 1
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000
 #define __CUDACC_VER_MAJOR__ 12
@@ -39,6 +40,10 @@
 #define __CUDA_FP16_TYPES_EXIST__
 
 typedef __SIZE_TYPE__ size_t;
+/* Names that C libraries on Linux have, and programs take for given. */
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
 
 /* A function of both sides, and one of the device. */
 #define WEFT_BOTH static __inline__ __attribute__((host, device, always_inline, nodebug))

@@ -195,11 +195,25 @@ WEFT_SWAPS(unsigned short)
 #define WEFT_FLOAT_EXCHANGE(T, BITS)                                                                                   \
   WEFT_DEVICE T atomicExch(T *p, T x) {                                                                                \
     return weft_bits<T>(__atomic_exchange_n((BITS *)p, weft_bits<BITS>(x), __ATOMIC_RELAXED));                         \
-  }                                                                                                                    \
-  WEFT_ATOMIC(T, Min, min)                                                                                             \
-  WEFT_ATOMIC(T, Max, max)
+  }
 WEFT_FLOAT_EXCHANGE(float, int)
 WEFT_FLOAT_EXCHANGE(double, long long)
+/* CUDA has these of integers only, and programs define their own: as templates they stand back behind those. */
+#define WEFT_FLOAT_EXTREMUM(NAME, OPERATION)                                                                           \
+  template <class T> WEFT_DEVICE weft_float_t<T> atomic##NAME(T *p, T x) {                                           \
+    return __atomic_fetch_##OPERATION(p, x, __ATOMIC_RELAXED);                                                         \
+  }
+template <class T> struct weft_float {};
+template <> struct weft_float<float> {
+  typedef float type;
+};
+template <> struct weft_float<double> {
+  typedef double type;
+};
+template <class T> using weft_float_t = typename weft_float<T>::type;
+WEFT_FLOAT_EXTREMUM(Min, min)
+WEFT_FLOAT_EXTREMUM(Max, max)
+#undef WEFT_FLOAT_EXTREMUM
 #undef WEFT_FLOAT_EXCHANGE
 WEFT_DEVICE unsigned atomicInc(unsigned *p, unsigned x) { return __nvvm_atom_inc_gen_ui(p, x); }
 WEFT_DEVICE unsigned atomicDec(unsigned *p, unsigned x) { return __nvvm_atom_dec_gen_ui(p, x); }
