@@ -14,7 +14,12 @@ import pytest
 
 from ptx.lift.machine import Case, run
 
-_FORMATS = {"f32": (24, -149, np.float32), "f64": (53, -1074, np.float64), "f16": (11, -24, np.float16)}
+_FORMATS = {
+    "f32": (24, -149, np.float32),
+    "f64": (53, -1074, np.float64),
+    "f16": (11, -24, np.float16),
+    "bf16": (8, -133, np.uint16),
+}
 
 
 def rounded(value: Fraction, type: str, mode: str, negative_zero: bool = False) -> float:
@@ -32,7 +37,7 @@ def rounded(value: Fraction, type: str, mode: str, negative_zero: bool = False) 
           "rm": rest > 0 and value < 0, "rp": rest > 0 and value > 0}[mode]  # fmt: skip
     result = (whole + up) * unit
     most = {"f32": Fraction(float(np.finfo(np.float32).max)), "f64": Fraction(float(np.finfo(np.float64).max)),
-            "f16": Fraction(65504)}[type]  # fmt: skip
+            "f16": Fraction(65504), "bf16": Fraction(255 * 2**120)}[type]  # fmt: skip
     sign = -1 if value < 0 else 1
     if result > most:
         away = {"rn": True, "rz": False, "rm": value < 0, "rp": value > 0}[mode]
@@ -245,3 +250,29 @@ def test_pairs_of_halves() -> None:
         return sum(int(np.float16(draw.uniform(-9, 9)).view(np.uint16)) << 16 * k for k in range(2))
 
     _check(cases, "b32", [np.array([word() for _ in range(64)], np.uint32) for _ in range(3)])
+
+
+def test_fma_of_bfloat16_is_rounded_once() -> None:
+    draw = np.random.default_rng(4)
+    # Products close to halfway between two numbers, and what is far below them.
+    a = 0x3F80 + draw.integers(0, 128, 512)
+    b = 0x3F80 + (draw.integers(0, 8, 512) << 4)
+    a[:256] = 0x3F88
+    c = draw.integers(0, 0x3800, 512) | draw.integers(0, 2, 512) << 15
+    inputs = [v.astype(np.uint16) for v in (a, b, c)]
+    numbers = [(v.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for v in inputs]
+    exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in zip(*numbers, strict=True)]
+    cases = [
+        Case("fma.rn.bf16 $d, $a, $b, $c;", "bf16", lambda *_: None),
+        Case(
+            "mov.b32 %t0, {$a, $c}; mov.b32 %t1, {$b, $b}; mov.b32 %t2, {$c, $a};"
+            "fma.rn.bf16x2 %t3, %t0, %t1, %t2; mov.b32 {$d, %h0}, %t3;",
+            "bf16",
+            lambda *_: None,
+        ),
+    ]
+    for options in ({}, {"width": 1}, {"debug": True}):
+        for got in run(cases, "b16", inputs, **options):
+            bits = (got & 0xFFFF).astype(np.uint32) << 16
+            found = bits.view(np.float32)
+            assert [rounded(e, "bf16", "rn") for e in exact] == found.tolist()

@@ -11,13 +11,14 @@ from weft.ptx.lift.body import Body
 from weft.ptx.lift.comparisons import COMPARISONS
 from weft.ptx.lift.control import CONTROL
 from weft.ptx.lift.conversions import CONVERSIONS
+from weft.ptx.lift.copies import COPIES
 from weft.ptx.lift.floats import FLOAT
 from weft.ptx.lift.integers import INTEGER, Operation
 from weft.ptx.lift.memory import MEMORY
 from weft.ptx.lift.types import Form, is_float
 from weft.ptx.lift.warps import WARPS
 
-_ANY: Final = {**BITS, **COMPARISONS, **CONVERSIONS, **MEMORY, **ATOMICS, **WARPS, **CONTROL}
+_ANY: Final = {**BITS, **COMPARISONS, **CONVERSIONS, **MEMORY, **COPIES, **ATOMICS, **WARPS, **CONTROL}
 
 _SELECTED = frozenset(
     (

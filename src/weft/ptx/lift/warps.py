@@ -38,22 +38,37 @@ def _lanes(body: Body, bits: Value) -> Value:
 
 
 def _vote(body: Body, i: syntax.Instruction) -> None:
-    form, builder = Form.of(i), body.builder
+    """A vote of those that a mask names; tiles of a warp, each with its mask, vote for themselves."""
+    form = Form.of(i)
     source = body.read(i.operands[1], "pred")
     mask = body.read(i.operands[2], "b32") if "sync" in form.words else ConstInt(I32, _FULL)
-    member = _member(body, mask)
-    inside = builder.select(member, source, FALSE)
     if "ballot" in form.words:
-        body.write(i.operands[0], _lanes(body, body.ask("weft.ballot", inside)), "b32")
+        body.write(i.operands[0], _ballot(body, source, mask), "b32")
         return
-    everyone = builder.select(member, source, TRUE)
     if "any" in form.words:
-        value: Value = body.ask("weft.any", inside)
+        value = _any(body, source, mask)
     elif "all" in form.words:
-        value = body.ask("weft.all", everyone)
+        value = _all(body, source, mask)
     else:
-        value = builder.icmp("eq", body.ask("weft.any", inside), body.ask("weft.all", everyone))
+        value = body.builder.icmp("eq", _any(body, source, mask), _all(body, source, mask))
     body.write(i.operands[0], value, "pred")
+
+
+def _ballot(body: Body, source: Value, mask: Value) -> Value:
+    return body.builder.binary("and", _lanes(body, body.ask("weft.ballot", source)), mask)
+
+
+def _any(body: Body, source: Value, mask: Value) -> Value:
+    if isinstance(mask, ConstInt):
+        return body.ask("weft.any", body.builder.select(_member(body, mask), source, FALSE))
+    return body.builder.icmp("ne", _ballot(body, source, mask), ConstInt(I32, 0))
+
+
+def _all(body: Body, source: Value, mask: Value) -> Value:
+    builder = body.builder
+    if isinstance(mask, ConstInt):
+        return body.ask("weft.all", builder.select(_member(body, mask), source, TRUE))
+    return builder.icmp("eq", _ballot(body, builder.binary("xor", source, TRUE), mask), ConstInt(I32, 0))
 
 
 def _activemask(body: Body, i: syntax.Instruction) -> None:

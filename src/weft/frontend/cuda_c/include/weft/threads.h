@@ -31,14 +31,14 @@ WEFT_DEVICE int clock(void) { return (int)weft_clock(); }
 WEFT_DEVICE void __nanosleep(unsigned) {}
 WEFT_DEVICE unsigned weft_lane_bit(void) { return 1u << weft_lane(); }
 
-/* A mask names the threads that take part: it restricts who counts, and nobody is waited for. */
-WEFT_DEVICE bool weft_takes_part(unsigned mask) { return mask >> weft_lane() & 1; }
-WEFT_CONVERGENT int __any_sync(unsigned mask, int p) {
-  return weft_warp_any(p != 0 && (mask == 0xffffffffu || weft_takes_part(mask)));
-}
-WEFT_CONVERGENT int __all_sync(unsigned mask, int p) {
-  return weft_warp_all(p != 0 || (mask != 0xffffffffu && !weft_takes_part(mask)));
-}
+/* A mask names the threads that take part: it restricts who counts, and nobody is waited for. Tiles of a warp, each with
+   its mask, vote for themselves; where all threads are named nothing is asked but the vote. */
+#define WEFT_WHOLE_WARP __attribute__((enable_if(mask == 0xffffffffu, "the mask names the warp")))
+WEFT_CONVERGENT int __any_sync(unsigned mask, int p) { return (weft_warp_ballot(p != 0) & mask) != 0; }
+WEFT_CONVERGENT int __any_sync(unsigned mask, int p) WEFT_WHOLE_WARP { return weft_warp_any(p != 0); }
+WEFT_CONVERGENT int __all_sync(unsigned mask, int p) { return (weft_warp_ballot(p == 0) & mask) == 0; }
+WEFT_CONVERGENT int __all_sync(unsigned mask, int p) WEFT_WHOLE_WARP { return weft_warp_all(p != 0); }
+#undef WEFT_WHOLE_WARP
 WEFT_CONVERGENT int __uni_sync(unsigned mask, int p) { return __any_sync(mask, p) == __all_sync(mask, p); }
 WEFT_CONVERGENT unsigned __ballot_sync(unsigned mask, int p) { return (unsigned)weft_warp_ballot(p != 0) & mask; }
 WEFT_CONVERGENT unsigned __activemask(void) { return (unsigned)weft_warp_active(); }

@@ -58,9 +58,17 @@ def _vote(low: Lowering, intrinsic: str, test: Value) -> Value:
     return low.builder.call(low.unit.intrinsic(intrinsic), (test,))
 
 
+def _named(low: Lowering, mask: Value, test: Value) -> Value:
+    """The lanes of a mask for which a test holds: each lane may have a mask of its own."""
+    votes = low.builder.cast("trunc", _vote(low, "weft.ballot", test), I32)
+    return low.builder.binary("and", votes, mask)
+
+
 def _any(low: Lowering, mask: Value | None, test: Value) -> Value:
     if low.unit.options.gpu:
         return warp_sync.vote(low, "any", mask, test)
+    if mask is not None and not isinstance(mask, ConstInt):
+        return low.builder.icmp("ne", _named(low, mask, test), const_int(0, I32))
     if mask is not None:
         test = low.builder.select(_takes_part(low, mask), test, FALSE)
     return _vote(low, "weft.any", test)
@@ -69,6 +77,9 @@ def _any(low: Lowering, mask: Value | None, test: Value) -> Value:
 def _all(low: Lowering, mask: Value | None, test: Value) -> Value:
     if low.unit.options.gpu:
         return warp_sync.vote(low, "all", mask, test)
+    if mask is not None and not isinstance(mask, ConstInt):
+        fails = low.builder.binary("xor", test, TRUE)
+        return low.builder.icmp("eq", _named(low, mask, fails), const_int(0, I32))
     if mask is not None:
         test = low.builder.select(_takes_part(low, mask), test, TRUE)
     return _vote(low, "weft.all", test)
