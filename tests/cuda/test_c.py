@@ -396,3 +396,29 @@ __global__ void parts(const int *x, int *o) {
     assert out[:, 4].reshape(8, 8).tolist() == alike
     first = np.where(np.arange(64) % 16 == 0, x.reshape(4, 16).sum(1).repeat(16), -1)
     assert np.array_equal(out[:, 5], first + np.where(np.arange(64) == 0, x.sum(), -1))
+
+
+def test_objects_are_made_in_memory_that_there_is_and_what_is_absent_is_named() -> None:
+    module = cuda.Module(r"""
+struct P {
+  int a, b;
+  __device__ P(int x) : a(x), b(2 * x) {}
+};
+__host__ __device__ double missing() { return ::nan(""); }
+__global__ void k(int *o, clock_t c, double *d) {
+  __shared__ int room[64];
+  const P *p = new (room + 2 * threadIdx.x) P(threadIdx.x);
+  o[threadIdx.x] = p->a + p->b + (int)c;
+  d[threadIdx.x] = missing();
+}
+__device__ float tex1D(float x) { return x; }
+__global__ void own(float *o) { o[threadIdx.x] = tex1D(2.0f); }
+""")
+    out, d, x = np.zeros(8, np.int32), np.zeros(8), np.zeros(8, np.float32)
+    module.k[1, 8](out, 5, d)
+    module.own[1, 8](x)
+    assert out.tolist() == [3 * t + 5 for t in range(8)] and np.isnan(d).all() and (x == 2).all()
+    with pytest.raises(BuildError, match=r":1:61: .*weft has no textures and surfaces; pass a pointer"):
+        cuda.Module(
+            "__global__ void k(cudaTextureObject_t t, float *o) { o[0] = tex2D<float>(t, 1.f, 2.f); }"
+        )

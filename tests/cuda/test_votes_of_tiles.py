@@ -98,8 +98,8 @@ def test_each_tile_votes_for_itself(options):
     x[:32] &= ~1
     tiles, warps = x.reshape(8, 8), x.reshape(2, 32)
     wanted = np.zeros((8, 8, 4), np.int64)
-    wanted[..., 0] = (tiles & 1).any(1)[:, None]
-    wanted[..., 1] = (tiles & 2).all(1)[:, None]
+    wanted[..., 0] = np.any(tiles & 1, axis=1, keepdims=True)
+    wanted[..., 1] = np.all(tiles & 2, axis=1, keepdims=True)
     ballots = ((tiles & 4 != 0) << np.arange(8)).sum(1) << np.arange(8) % 4 * 8
     wanted[..., 2] = ballots[:, None]
     alike = (tiles & 8).all(1) | ~(tiles & 8).any(1)

@@ -1,7 +1,7 @@
 """Asynchronous copies into shared memory (``cp.async``), which are done where they stand; waiting for them is nothing.
 
-PTX leaves open when such a copy reads and writes before it is waited for. Copies that barriers in memory count, as those
-in bulk, are refused.
+PTX leaves open when such a copy reads and writes before it is waited for. Copies in bulk, and others that barriers in
+memory count, are refused.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ struct __attribute__((aligned(4))) __nv_bfloat162 {
   __nv_bfloat162() = default;
   WEFT_MEMBER constexpr __nv_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) : x(x), y(y) {}
   WEFT_MEMBER __nv_bfloat162(__nv_bfloat162_raw p) : x(__nv_bfloat16_raw{p.x}), y(__nv_bfloat16_raw{p.y}) {}
+  WEFT_MEMBER operator __nv_bfloat162_raw() const { return {((__nv_bfloat16_raw)x).x, ((__nv_bfloat16_raw)y).x}; }
 };
 #undef WEFT_MEMBER
 typedef __nv_bfloat16 nv_bfloat16;

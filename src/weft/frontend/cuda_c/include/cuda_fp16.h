@@ -47,6 +47,7 @@ struct __attribute__((aligned(4))) __half2 {
   __half2() = default;
   WEFT_MEMBER constexpr __half2(__half x, __half y) : x(x), y(y) {}
   WEFT_MEMBER __half2(__half2_raw p) : x(__half_raw{p.x}), y(__half_raw{p.y}) {}
+  WEFT_MEMBER operator __half2_raw() const { return {((__half_raw)x).x, ((__half_raw)y).x}; }
 };
 #undef WEFT_MEMBER
 typedef __half half;

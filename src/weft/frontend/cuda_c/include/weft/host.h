@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmath>
+#include <new>
 /* Other libraries have these in <cmath>. */
 #if __has_include(<__algorithm/max.h>)
 #include <__algorithm/max.h>

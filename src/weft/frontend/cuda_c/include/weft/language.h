@@ -44,6 +44,7 @@ typedef __SIZE_TYPE__ size_t;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+typedef long clock_t;
 
 /* A function of both sides, and one of the device. */
 #define WEFT_BOTH static __inline__ __attribute__((host, device, always_inline, nodebug))
@@ -120,6 +121,43 @@ WEFT_PLACE(weft_grid_size, gridDim, nctaid)
 #undef WEFT_PLACE
 
 static __device__ constexpr const int warpSize = 32;
+
+/* A use of these is an error that says what there is instead. */
+#define WEFT_ABSENT(NAME)                                                                                              \
+  template <class T = int, class... A>                                                                                 \
+  __device__ T NAME(A...)                                                                                              \
+      __attribute__((unavailable("weft has no textures and surfaces; pass a pointer, and read or write its elements")));
+WEFT_ABSENT(tex1Dfetch)
+WEFT_ABSENT(tex1D)
+WEFT_ABSENT(tex1DLod)
+WEFT_ABSENT(tex1DLayered)
+WEFT_ABSENT(tex2D)
+WEFT_ABSENT(tex2DLod)
+WEFT_ABSENT(tex2DGrad)
+WEFT_ABSENT(tex2Dgather)
+WEFT_ABSENT(tex2DLayered)
+WEFT_ABSENT(tex3D)
+WEFT_ABSENT(tex3DLod)
+WEFT_ABSENT(tex3DGrad)
+WEFT_ABSENT(texCubemap)
+WEFT_ABSENT(texCubemapLayered)
+WEFT_ABSENT(surf1Dread)
+WEFT_ABSENT(surf1Dwrite)
+WEFT_ABSENT(surf2Dread)
+WEFT_ABSENT(surf2Dwrite)
+WEFT_ABSENT(surf2DLayeredread)
+WEFT_ABSENT(surf2DLayeredwrite)
+WEFT_ABSENT(surf3Dread)
+WEFT_ABSENT(surf3Dwrite)
+WEFT_ABSENT(surfCubemapread)
+WEFT_ABSENT(surfCubemapwrite)
+#undef WEFT_ABSENT
+
+/* An object is made where there is memory for it. */
+#define WEFT_PLACED inline __device__ __attribute__((always_inline, nodebug))
+WEFT_PLACED void *operator new(size_t, void *place) noexcept { return place; }
+WEFT_PLACED void *operator new[](size_t, void *place) noexcept { return place; }
+#undef WEFT_PLACED
 
 WEFT_PRIMITIVE int printf(const char *, ...);
 WEFT_PRIMITIVE void __assert_fail(const char *, const char *, unsigned int, const char *);

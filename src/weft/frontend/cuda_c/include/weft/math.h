@@ -121,6 +121,8 @@ WEFT_CLASSES(double)
 #undef WEFT_CLASSES
 WEFT_DEVICE int __finitef(float x) { return __builtin_isfinite(x); }
 WEFT_DEVICE int __isinff(float x) { return __builtin_isinf(x); }
+WEFT_DEVICE double nan(const char *) { return __builtin_nan(""); }
+WEFT_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
 WEFT_DEVICE int __isnanf(float x) { return __builtin_isnan(x); }
 WEFT_DEVICE int __signbitf(float x) { return __builtin_signbit(x); }
 
