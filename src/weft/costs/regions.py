@@ -58,6 +58,8 @@ class Chances(Struct, frozen=True):
     ----------
     none, all
         The shares of lane groups.
+    looked_up
+        How many lookups, one after the other, what threads go by waits for.
     made
         Cycles that the mask takes to be made, where scalars tell which it is, in a way that machines foresee
         (`weft.codegen.widen.scalar_votes`); else None.
@@ -66,11 +68,12 @@ class Chances(Struct, frozen=True):
     none: float
     all: float
     made: float | None = None
+    looked_up: int = 0
 
     @property
     def other_side(self) -> Chances:
         """Those of the branch's other edge."""
-        return Chances(self.all, self.none, self.made)
+        return Chances(self.all, self.none, self.made, self.looked_up)
 
 
 class RegionCosts(Struct):
@@ -130,7 +133,9 @@ class RegionCosts(Struct):
         # On their own, threads that come to the branch are not all there are.
         own = p * self._share_active(source)
         return Chances(
-            c.together * (1 - p) + apart * (1 - own) ** self.width, c.together * p + apart * own**self.width
+            c.together * (1 - p) + apart * (1 - own) ** self.width,
+            c.together * p + apart * own**self.width,
+            looked_up=self._lookups_before(branch.operands[0]) if branch.op == "br" else 0,
         )
 
     def _at_bound(self, source: BasicBlock, condition: Value) -> Chances:
@@ -175,7 +180,9 @@ class RegionCosts(Struct):
         saved += tests * self.constants.test
         # A test that hardly ever skips anything is one more branch, whatever it costs.
         is_cheap = chances.made is not None and chances.none > self.constants.outside
-        return saved * chances.none - self._test(chances.none, is_cheap)
+        # Stores that are not made, and loads that would wait for them, save more than they cost.
+        stores = any(i.op in ("store", "atomicrmw", "cmpxchg") for b in blocks for i in b.instructions)
+        return saved * chances.none - self._test(chances.none, is_cheap, 0 if stores else chances.looked_up)
 
     def twin_gain(
         self, blocks: Collection[BasicBlock], chances: Chances, everywhere: Collection[BasicBlock] = ()
@@ -192,7 +199,7 @@ class RegionCosts(Struct):
             saved += chances.made + self._spread_masks(blocks)
         if chances.all >= MOST:
             saved += self.sharing(everywhere)
-        return saved * chances.all - self._test(chances.all, chances.made is not None)
+        return saved * chances.all - self._test(chances.all, chances.made is not None, 0)
 
     def _spread_masks(self, blocks: Collection[BasicBlock]) -> float:
         """Cycles that it takes to have a mask as wide as what is accessed under it, where masks are no registers."""
@@ -240,11 +247,29 @@ class RegionCosts(Struct):
         is_row = row_step(self.divergence, location, wide[0]) == layout.store_size(access.accessed_type)
         return Runs((), row, self.width // row) if is_row else found.runs
 
-    def _test(self, chance: float, scalar: bool) -> float:
+    def _test(self, chance: float, scalar: bool, looked_up: int) -> float:
         c = self.constants
         if scalar:
             return c.scalar_test
-        return c.test + c.branch_miss * c.miss_share * min(chance, 1 - chance)
+        # What a processor has begun behind a branch that went elsewhere is lost, and that is more the later it knows.
+        missed = c.branch_miss + c.late_lookup * looked_up
+        return c.test + missed * c.miss_share * min(chance, 1 - chance)
+
+    def _lookups_before(self, condition: Value) -> int:
+        """How many gathers one after the other a condition is computed from, in its iteration."""
+        known: dict[Value, int] = {}
+
+        def of(value: Value) -> int:
+            if not isinstance(value, Instruction) or value.is_phi:
+                return 0
+            if value not in known:
+                known[value] = 0
+                behind = max(map(of, value.operands), default=0)
+                gathers = value.op == "load" and value.is_plain_access and self._form(value) == "gather"
+                known[value] = behind + gathers
+            return known[value]
+
+        return of(condition)
 
     def cycles(self, instruction: Instruction) -> float:
         """What the instruction costs a lane group whose threads all run it."""
