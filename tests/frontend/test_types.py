@@ -91,7 +91,7 @@ def test_records_know_their_fields_and_what_alignment_is_left() -> None:
     [
         [1, 2],
         {},
-        "text",
+        b"bytes",
         pytest.param(object(), id="object"),
         np.zeros(2, np.longdouble),
         np.zeros(2, object),
@@ -130,6 +130,8 @@ def test_types_of_numba_are_recognized_without_importing_it() -> None:
     assert [str(a) for a in parse_signature(given).args] == [
         "float32[:, ::1]", "int32", "(float64, float64)", "bool",
     ]  # fmt: skip
+    several = numba.types.Tuple((numba.float32[::1], numba.int32, numba.float64))
+    assert str(parse_signature((several,)).args[0]) == "(float32[::1], int32, float64)"
 
 
 @pytest.mark.parametrize(

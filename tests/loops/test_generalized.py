@@ -1,5 +1,7 @@
 """`weft.guvectorize` against NumPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,23 @@ def test_no_rows_give_no_results() -> None:
 def test_core_signatures_are_checked(text: str) -> None:
     with pytest.raises(SignatureError):
         parse_core_signature(text)
+
+
+def test_without_signatures_for_the_types_that_come():
+    @weft.guvectorize("(n),(),(m)->(),(m)")
+    def scaled(x, factor, y, total, out):
+        total[0] = x.sum()
+        for i in range(y.shape[0]):
+            out[i] = y[i] * factor + total[0]
+
+    for dtype in (np.float64, np.float32, np.int64):
+        x, y = np.arange(8, dtype=dtype).reshape(2, 4), np.arange(3, dtype=dtype)
+        total, out = np.zeros(2, dtype), np.zeros((2, 3), dtype)
+        scaled(x, np.array([2, 3], dtype), y, total, out)
+        np.testing.assert_array_equal(total, x.sum(1))
+        np.testing.assert_array_equal(out, np.outer([2, 3], y) + x.sum(1)[:, None])
+        scaled(x, 2, y, out=(total, out))
+        np.testing.assert_array_equal(out, 2 * y + x.sum(1)[:, None])
+    with pytest.raises(ArgumentError, match="give the arrays for results"):
+        scaled(x, 2, y)
+    assert pickle.loads(pickle.dumps(scaled)).signatures == ()

@@ -19,7 +19,8 @@ from weft.diag.errors import ArgumentError, SignatureError
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
-from weft.frontend.python.types import Array, KernelType, Scalar, Signature, none
+from weft.frontend.python.typeof import from_dtype
+from weft.frontend.python.types import Array, KernelType, Scalar, Signature, array_type, none
 from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_signature import CoreSignature, parse_core_signature
@@ -28,11 +29,13 @@ from weft.loops.jit_function import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
+_DECLARE = 'with @weft.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)") it makes them'
+
 
 @located
 def guvectorize(
     signatures: Any,
-    core: str,
+    core: str | None = None,
     *,
     fastmath: bool | Set[str] = False,
     width: int | None = None,
@@ -51,7 +54,9 @@ def guvectorize(
     ----------
     signatures
         A list of signatures, such as ``"void(float64[:], float64[:], float64[:])"``: the one for the arguments' own
-        types is used, else these are converted, where that is safe, to those of the first that takes them.
+        types is used, else these are converted, where that is safe, to those of the first that takes them. Without
+        signatures, ``@weft.guvectorize("(n),()->(n)")``, it is compiled for the types of arguments and results that
+        come, and calls give the arrays for results.
     core
         The core dimensions, ``"(n),(n)->()"``. A result of no dimensions is an array of one element in the function.
     fastmath, width
@@ -87,6 +92,8 @@ def guvectorize(
             f"weft.guvectorize has no option {', '.join(unknown)}",
             hint=f"options are boscc, debug, fastmath, width, {SWITCHES}",
         )
+    if core is None:
+        signatures, core = [], str(signatures)
     given = signatures if isinstance(signatures, list) else [signatures]
     parsed = tuple(map(parse_signature, given))
     dimensions = parse_core_signature(core)
@@ -188,7 +195,7 @@ class GeneralizedFunction(Portable):
             return device(made) if self.nout == 1 else tuple(map(device, made))
         arrays = [np.asarray(a) for a in hosts]
         weak = [type(a) in (bool, int, float, complex) for a in hosts]
-        types = self._types(arrays, weak)
+        types = self._types(arrays, weak) if self.signatures else self._own_types(arrays, outs)
         sizes, loop = self._shapes(arrays)
         inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop, isinstance(t, Array))
                   for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
@@ -208,6 +215,8 @@ class GeneralizedFunction(Portable):
 
     def result_dtypes(self, args: Sequence[Any]) -> list[np.dtype[Any]]:
         """The types of the results' elements for such arrays and numbers, whatever the arrays' extents."""
+        if not self.signatures:
+            raise ArgumentError(f"{self.name} has no signature, which its results follow from", hint=_DECLARE)
         weak = [type(a) in (bool, int, float, complex) for a in args]
         return [_dtype(t) for t in self._types([np.asarray(a) for a in args], weak)[self.nin :]]
 
@@ -225,6 +234,23 @@ class GeneralizedFunction(Portable):
         declared = "; ".join(map(str, self.signatures))
         raise ArgumentError(
             f"{self.name} has no signature for ({found})", hint=f"it was declared for {declared}"
+        )
+
+    def _own_types(
+        self, arrays: Sequence[np.ndarray[Any, Any]], outs: Sequence[np.ndarray[Any, Any]]
+    ) -> tuple[KernelType, ...]:
+        """The types of arguments and results as they are given, of a function without signatures."""
+        if not outs:
+            raise ArgumentError(
+                f"{self.name} has no signature, and calls of it give the arrays for results", hint=_DECLARE
+            )
+        rows = zip((*arrays, *outs), (*self.core.inputs, *self.core.outputs), strict=True)
+        numbers = len(arrays)
+        return tuple(
+            array_type(from_dtype(array.dtype), max(len(dims), 1), "C")
+            if dims or place >= numbers
+            else from_dtype(array.dtype)
+            for place, (array, dims) in enumerate(rows)
         )
 
     def _shapes(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, int], tuple[int, ...]]:

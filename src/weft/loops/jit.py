@@ -6,7 +6,7 @@ other, and without a parallel loop it runs as it is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from weft.brush import AUTO, brush_of
 from weft.diag.call_site import located
 from weft.diag.errors import SignatureError
+from weft.frontend.python.local_types import local_types
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.wording import python_function
 from weft.jit_options import Tried, jit_options
@@ -43,6 +44,7 @@ def jit(
     scalar_counters: bool = True,
     scalar_replacement: str = DEFAULT_REPLACEMENT,
     without: Sequence[str] = (),
+    locals: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
     """Compile a function; used as ``@weft.jit``, ``@weft.jit(option=...)`` or with a signature.
@@ -85,13 +87,16 @@ def jit(
         ``"ssrqp"`` or ``"ssrqp_s"`` (docs/scalar_replacement.md has the default).
     without
         Optional passes to leave out, by name: ``("boscc", "narrowing")``. ``weft passes`` lists them.
+    locals
+        Types of variables by name, where these are to be numbers of another type than what is assigned to them:
+        ``{"total": weft.float32}``. What is assigned is converted.
     **options
         Options of numba's that have no effect here (``cache``, ``nogil``, ``nopython``).
 
     Raises
     ------
     SignatureError
-        An option is unknown, or a signature is none.
+        An option is unknown, a signature is none, or a variable's type is none of numbers.
     PassError
         There is no optional pass of a name in `without`.
 
@@ -103,7 +108,7 @@ def jit(
     if unknown:
         raise SignatureError(
             f"weft.jit has no option {', '.join(unknown)}",
-            hint=f"options are boscc, brush, debug, fastmath, parallel, projection, tune, width, {SWITCHES}",
+            hint=f"options are boscc, brush, debug, fastmath, locals, parallel, projection, tune, width, {SWITCHES}",
         )
     if parallel not in PARALLEL:
         raise SignatureError(f"parallel={parallel!r}", hint='it is True, False, "if-legal" or "auto"')
@@ -133,9 +138,10 @@ def jit(
         box,
         tried,
     )
+    declared = local_types(locals or {})
     chosen = replace(chosen, small_arrays=True, overlap=Overlap.NONE)
     if isinstance(func_or_sig, FunctionType):
-        return JitFunction(func_or_sig, chosen)
+        return JitFunction(func_or_sig, chosen, (), declared)
     signatures = (
         [] if func_or_sig is None else func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
     )
@@ -143,7 +149,7 @@ def jit(
     @located
     def decorate(function: Any) -> JitFunction:
         function = python_function(function)
-        return JitFunction(function, chosen, tuple(map(parse_signature, signatures)))
+        return JitFunction(function, chosen, tuple(map(parse_signature, signatures)), declared)
 
     return decorate
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
+from weft.frontend.python.local_types import LocalTypes, declare
 from weft.frontend.python.overloads import NoSignature, best_or_unaligned, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
@@ -50,19 +51,27 @@ class JitFunction(Portable, Dispatched):
     signatures
         What it was declared with, and is compiled for at once: arguments are converted to those of the one that fits
         best. Without signatures it is compiled for the types that come.
+    locals
+        Variables whose types are declared.
     overloads
         What has been compiled, by the types of arguments: for any numbers, or for defaults if all calls have had these.
     """
 
     def __init__(
-        self, function: FunctionType, options: JitOptions, signatures: Sequence[Signature] = ()
+        self,
+        function: FunctionType,
+        options: JitOptions,
+        signatures: Sequence[Signature] = (),
+        locals: LocalTypes = (),
     ) -> None:
         Dispatched.__init__(self)
+        declare(function, locals)
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)
         self.options = options
         self.signatures = tuple(signatures)
+        self.locals = locals
         self.overloads: dict[Types, CompiledFunction] = {}
         self._general: dict[tuple[Types, Known], CompiledFunction] = {}
         self._versions: dict[tuple[Types, Known], CompiledFunction] = {}
@@ -303,7 +312,7 @@ class JitFunction(Portable, Dispatched):
         return {types: compiled.assembly() for types, compiled in self.overloads.items()}
 
     def _options(self) -> tuple[Any, ...]:
-        return self.options, self.signatures
+        return self.options, self.signatures, self.locals
 
     def __repr__(self) -> str:
         return f"<weft function {self.py_func.__qualname__}>"

@@ -117,14 +117,14 @@ class ComplexParameter(Struct, frozen=True):
 
 
 class CalleeParameter(Struct, frozen=True):
-    """A function, for which the code was compiled: nothing is passed.
+    """A function or a text, for which the code was compiled: nothing is passed.
 
     Parameters
     ----------
     name
-        What it is called.
+        What it is, and what it is called.
     is_it
-        Whether a value is a function that means the same.
+        Whether a value is a function that means the same, or an equal text.
     """
 
     name: str
@@ -135,7 +135,7 @@ class CalleeParameter(Struct, frozen=True):
         return ""
 
     def mismatch(self, value: Any) -> str | None:
-        return None if self.is_it(value) else f"the function {self.name} is wanted, not {_kind_of(value)}"
+        return None if self.is_it(value) else f"{self.name} is wanted, not {_kind_of(value)}"
 
     def add(self, value: Any, slots: list[Any]) -> None:
         pass

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.diag.errors import SignatureError
 from weft.frontend.python.bfloat import nearest
-from weft.frontend.python.typeof import callee_type, is_callee
+from weft.frontend.python.typeof import callee_type, is_callee, typeof
 from weft.frontend.python.types import (
     Array,
     Callee,
@@ -77,7 +77,13 @@ def parameter_for(type: KernelType) -> Parameter:
     if isinstance(type, Enumeration):
         return EnumParameter(type.members)
     if isinstance(type, Callee):
-        return CalleeParameter(str(type), lambda value: is_callee(value) and callee_type(value) is type)
+        if isinstance(type.value, str):
+            return CalleeParameter(
+                f"the text {type}", lambda value: isinstance(value, str) and typeof(value) is type
+            )
+        return CalleeParameter(
+            f"the function {type}", lambda value: is_callee(value) and callee_type(value) is type
+        )
     if isinstance(type, NoneType):
         return TupleParameter(())
     raise SignatureError(f"an argument cannot be of type {type}")

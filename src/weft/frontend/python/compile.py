@@ -14,6 +14,7 @@ from weft.diag.errors import SignatureError, UnsupportedError
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.frontend.python.components import Component, has_extents, parameter_components
+from weft.frontend.python.local_types import declared_for
 from weft.frontend.python.lowering.calls.instances import instance_key, lower_function, make_instance
 from weft.frontend.python.lowering.unit import Options, Unit
 from weft.frontend.python.scope import scope_of
@@ -202,6 +203,7 @@ def compile_python(
     unit.sources[target] = source
     instance = make_instance(unit, source, tuple(arg_types), name or target.__name__, is_kernel=not device)
     instance.declared = result if device else None
+    instance.locals = dict(declared_for(target))
     unit.instances[instance_key(target, tuple(arg_types), instance.declared)] = instance
     with speaking_of_functions() if device else nullcontext():
         lower_function(unit, instance, [])

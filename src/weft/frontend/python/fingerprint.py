@@ -32,6 +32,7 @@ from weft.frontend.python.encoding import (
     encode_type,
     framed,
 )
+from weft.frontend.python.local_types import declared_for
 from weft.frontend.python.signatures import as_type, declared_signatures
 from weft.frontend.python.types import KernelType, Signature
 
@@ -226,6 +227,8 @@ class _Walk:
         for name, default in sorted((function.__kwdefaults__ or {}).items()):
             self._put(b"w", name)
             self.add(default)
+        for name, type in declared_for(function):
+            self._put(b"L", name, encode_type(type))
         if "__signature__" in function.__dict__:
             # It says how the function is called, instead of the code.
             raise _UnknownValue

@@ -123,11 +123,12 @@ def _numba_type(value: Any) -> KernelType | None:
         layout = "C" if getattr(value, "layout", "A") == "C" else "A"
         readonly = not getattr(value, "mutable", True)
         return array_type(element, ndim, layout, readonly, bool(getattr(value, "aligned", True)))
-    if dtype is not None and isinstance(getattr(value, "count", None), int):
-        return tuple_type((as_type(dtype),) * value.count, getattr(value, "instance_class", None))
+    # Before the dtype: that of a tuple of several types is a union of all.
     members = getattr(value, "types", None)
     if isinstance(members, tuple):
         return tuple_type(tuple(map(as_type, members)), getattr(value, "instance_class", None))
+    if dtype is not None and isinstance(getattr(value, "count", None), int):
+        return tuple_type((as_type(dtype),) * value.count, getattr(value, "instance_class", None))
     if isinstance(dtype, np.dtype):
         return from_dtype(dtype)
     return None

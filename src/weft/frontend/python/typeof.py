@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -88,6 +89,8 @@ def _other(value: Any) -> KernelType:
         return tiled_type(
             from_dtype(value.dtype), value.block, value.origin, not value.memory.flags.writeable
         )
+    if isinstance(value, str) and not isinstance(value, enum.Enum):
+        return text_of(value)
     if isinstance(value, np.generic):
         return from_dtype(value.dtype)
     if isinstance(value, enum.Enum) and not isinstance(value, (int, float)):
@@ -102,8 +105,18 @@ def _other(value: Any) -> KernelType:
         raise ArgumentError(f"a kernel cannot take a {type(value).__name__}", hint=hint)
     raise ArgumentError(
         f"a kernel cannot take a value of type {type(value).__qualname__}",
-        hint="pass numbers, NumPy arrays and scalars, functions, and tuples of these",
+        hint="pass numbers, NumPy arrays and scalars, functions, texts, and tuples of these",
     )
+
+
+def text_of(value: str) -> Callee:
+    """Return the type of a text as an argument: one for all that are equal."""
+    found = _texts.get(value)
+    if found is None:
+        # Interned, as those that are written in programs are, which machine code tells apart by where they lie.
+        text = sys.intern(str(value))
+        found = _texts.setdefault(text, Callee(text, repr(text)))
+    return found
 
 
 def is_callee(value: Any) -> bool:
@@ -117,6 +130,7 @@ def is_callee(value: Any) -> bool:
     return isinstance(getattr(value, "py_func", None), FunctionType)
 
 
+_texts: dict[str, Callee] = {}
 _callees: dict[str, Callee] = {}
 _callee_of: WeakKeyDictionary[Any, Callee] = WeakKeyDictionary()
 _callee_of_lasting: dict[int, Callee] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
@@ -13,8 +14,9 @@ from weft.frontend.python.lowering.calls.typed import TupleValue, Typed
 from weft.frontend.python.lowering.checks import UNASSIGNED, check
 from weft.frontend.python.lowering.context import NotYetTyped
 from weft.frontend.python.lowering.joins import Info, info_of, join_infos
-from weft.frontend.python.lowering.numbers.casts import convert
-from weft.frontend.python.types import NoneType, Static
+from weft.frontend.python.lowering.numbers.casts import cast, convert
+from weft.frontend.python.lowering.numbers.comparisons import truth
+from weft.frontend.python.types import NoneType, Scalar, Static, boolean
 from weft.frontend.python.webs import written_name
 from weft.ir.constants import FALSE, TRUE
 from weft.ir.types import I1
@@ -57,9 +59,10 @@ class Variable:
 class VariableTable:
     """The variables of one walk; `stable` says whether the walk's assumptions held."""
 
-    __slots__ = ("_variables", "stable")
+    __slots__ = ("_declared", "_variables", "stable")
 
-    def __init__(self, assumed: dict[str, Info]) -> None:
+    def __init__(self, assumed: dict[str, Info], declared: Mapping[str, Scalar]) -> None:
+        self._declared = declared
         self._variables = {name: Variable(info) for name, info in assumed.items()}
         self.stable = True
 
@@ -103,7 +106,10 @@ class VariableTable:
         return _known_to_be(Typed(info.type, parts, low=info.low, sure=sure), low.facts.get(name))
 
     def store(self, low: Lowering, name: str, value: Typed, span: SourceSpan) -> None:
-        """Assign to a variable."""
+        """Assign to a variable, as the type that was declared for it if one was."""
+        declared = self._declared.get(written_name(name)) if self._declared else None
+        if declared is not None:
+            value = _as_declared(low, name, value, declared)
         variable = self._variables.setdefault(name, Variable(None))
         if low.unit.options.debug and name != RESULT:
             low.builder.store(TRUE, self._flag(low, name, variable))
@@ -243,6 +249,12 @@ def _is_weaker(new: Info, read: Info) -> bool:
     """Whether the lower bound that a read has relied on does not hold any more."""
     assert read.low is not None
     return new.low is None or new.low < read.low
+
+
+def _as_declared(low: Lowering, name: str, value: Typed, declared: Scalar) -> Typed:
+    if not isinstance(value.type, Scalar):
+        raise TypingError(f"{_described(name)} is declared to be {declared}, and gets {value.type}")
+    return truth(low, value) if declared is boolean else cast(low, value, declared)
 
 
 def _described(name: str) -> str:

@@ -106,15 +106,16 @@ class Static(KernelType):
 
 
 class Callee(Static):
-    """The type of one function that is an argument: code is compiled for that function.
+    """The type of one function, or of one text, that is an argument: code is compiled for that one.
 
     Parameters
     ----------
     value
-        The function, or what has it as ``py_func``.
+        The function, or what has it as ``py_func``, or the text.
     digest
-        The fingerprint of all that it reaches (`weft.frontend.python.fingerprint`); functions that have one digest have
-        one type. None where it has none: then each object has a type of its own, in this process.
+        The fingerprint of all that the function reaches (`weft.frontend.python.fingerprint`); functions that have one
+        digest have one type. None where it has none: then each object has a type of its own, in this process. Of a
+        text, how Python writes it, in quotes.
     """
 
     __slots__ = ("digest",)
@@ -131,7 +132,7 @@ tuple_type = Tuple
 
 
 def callees_of(types: Iterable[KernelType]) -> tuple[Any, ...]:
-    """The functions that arguments of these types are, those in tuples included."""
+    """The functions and texts that arguments of these types are, those in tuples included."""
     found: list[Any] = []
     for type in types:
         if isinstance(type, Callee):

@@ -284,9 +284,10 @@ def _nested(value: Typed) -> tuple[tuple[int, ...], tuple[Typed, ...]]:
 @call(np.arange)
 def _arange(low: Lowering, args: Arguments) -> Typed:
     keywords = dict(args.keywords)
-    given = keywords.pop("dtype", None)
+    given = args.values[3] if len(args.values) == 4 else keywords.pop("dtype", None)
     dtype = dtype_or(given, args.name, int64)
-    values = Arguments(args.name, args.values, keywords).bind("start", "stop", "step", optional=2)
+    bounded = Arguments(args.name, args.values[:3] if len(args.values) == 4 else args.values, keywords)
+    values = bounded.bind("start", "stop", "step", optional=2)
     bounds = (literal(0), values[0], literal(1)) if len(values) == 1 else (*values, literal(1))[:3]
     if any(map(is_float, bounds)):
         return _arange_of_floats(low, args, bounds, dtype_or(given, args.name))

@@ -13,7 +13,7 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.array_parts import extents_of
 from weft.frontend.python.lowering.arrays.tiled import tiled_extents
 from weft.frontend.python.lowering.calls.registry import METHODS, Arguments, call
-from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal
+from weft.frontend.python.lowering.calls.typed import TupleValue, Typed, items_of, literal, static
 from weft.frontend.python.lowering.numbers.arithmetic import absolute, binary
 from weft.frontend.python.lowering.numbers.casts import cast, convert
 from weft.frontend.python.lowering.numbers.comparisons import truth
@@ -100,6 +100,16 @@ def _cast_of(type: Scalar):
 for _type in STRONG:
     call(_type.dtype.type, _type)(_cast_of(_type))
 call(bfloat16)(_cast_of(bfloat16))
+
+
+@call(builtins.type)
+def _call_type(low: Lowering, args: Arguments) -> Typed:
+    (value,) = args.bind("object")
+    if value.type in (pyint, pyfloat, pycomplex, boolean):
+        return static({pyint: int, pyfloat: float, pycomplex: complex}.get(value.type, bool))
+    if not isinstance(value.type, Scalar) or value.type is bfloat16:
+        raise TypingError(f"type() of {value.type} is not supported", hint="give a number")
+    return static(value.type.dtype.type)
 
 
 @call(builtins.len)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from weft.diag.errors import TypingError
 from weft.frontend.python.components import components, parameter_components
+from weft.frontend.python.local_types import declared_for
 from weft.frontend.python.lowering.arrays.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.calls.declared import result as declared_result
 from weft.frontend.python.lowering.calls.local_functions import LocalFunction
@@ -61,6 +62,8 @@ class Instance(Struct, eq=False):
         Whether it has a parameter more, the frame of its caller (`weft.frontend.python.lowering.arrays.heap`).
     declared
         The type that its signature says it returns.
+    locals
+        Variables that have declared types.
     ways
         Of each ``if``, by line and column, whether it may be true and whether it may be false, as far as that is known
         when compiling.
@@ -77,6 +80,7 @@ class Instance(Struct, eq=False):
     recursive: bool = False
     allocates: bool = False
     declared: KernelType | None = None
+    locals: dict[str, Scalar] = field(default_factory=dict)
     ways: dict[tuple[int, int], set[bool]] = field(default_factory=dict)
 
 
@@ -116,6 +120,7 @@ def instance_of(
         source = unit.sources[function] = get_source(function)
     instance = make_instance(unit, source, params, function.__name__, is_kernel=False)
     instance.declared = declared
+    instance.locals = dict(declared_for(function))
     unit.instances[key] = instance
     lower_function(unit, instance, stack)
     _rely_on(stack[-1], instance)
@@ -167,7 +172,7 @@ def _settle(unit: Unit, instance: Instance, stack: list[Instance]) -> None:
     assumed: dict[str, Info] = {}
     for walk in range(_MOST_WALKS):
         instance.waits_for.clear()
-        table = instance.table = VariableTable(assumed)
+        table = instance.table = VariableTable(assumed, instance.locals)
         low = _walk(unit, instance, table, stack)
         stable = table.finish()
         if low.frame.value is not None and not instance.allocates and not instance.is_kernel:

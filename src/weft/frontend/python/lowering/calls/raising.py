@@ -65,10 +65,11 @@ def _lower_raise(low: Lowering, node: ast.Raise) -> None:
             "this raise is not supported",
             hint='name a class of exceptions: raise ValueError("too few elements")',
         )
-    values = [text.value if isinstance(text, ast.Constant) else None for text in texts]
+    values = [low.expr(text).static for text in texts]
     if len(values) > 1 or not all(isinstance(value, str) for value in values):
         raise UnsupportedError(
-            "an exception is raised with one text, a literal", hint="leave out what varies"
+            "an exception is raised with one text, which is known when compiling",
+            hint="leave out what varies",
         )
     low.at(node)
     text = str(values[0]) if values else ""

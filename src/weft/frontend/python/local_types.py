@@ -1,0 +1,51 @@
+"""The types that a decorator declares for variables of a function: ``locals={"total": float32}``.
+
+Numbers only: what is assigned to such a variable is converted to its type, as numba does. They belong to the function,
+as its code does, wherever it is called from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from weft.diag.errors import SignatureError
+from weft.frontend.python.signatures import as_type
+from weft.frontend.python.types import Scalar
+
+LocalTypes = tuple[tuple[str, Scalar], ...]
+"""Variables by name, in order of these."""
+
+_declared: WeakKeyDictionary[FunctionType, LocalTypes] = WeakKeyDictionary()
+
+
+def local_types(given: Mapping[str, Any]) -> LocalTypes:
+    """What variables are declared to be.
+
+    Raises
+    ------
+    SignatureError
+        One is no type of numbers.
+    """
+    found: list[tuple[str, Scalar]] = []
+    for name, value in sorted(given.items()):
+        type = as_type(value)
+        if not isinstance(type, Scalar):
+            raise SignatureError(
+                f"locals: '{name}' cannot be declared to be {type}", hint="types of numbers can be declared"
+            )
+        found.append((name, type))
+    return tuple(found)
+
+
+def declare(function: FunctionType, declared: LocalTypes) -> None:
+    """Let variables of a function have these types."""
+    if declared:
+        _declared[function] = declared
+
+
+def declared_for(function: Any) -> LocalTypes:
+    """What has been declared for the variables of a function."""
+    return _declared.get(function, ()) if isinstance(function, FunctionType) else ()
