@@ -115,3 +115,17 @@ def test_without_signatures_for_the_types_that_come():
     with pytest.raises(ArgumentError, match="give the arrays for results"):
         scaled(x, 2, y)
     assert pickle.loads(pickle.dumps(scaled)).signatures == ()
+
+
+def test_what_is_in_a_given_result_is_there():
+    @weft.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+    def added(x, out):
+        for i in range(x.shape[0]):
+            out[i] += x[i]
+
+    x = np.arange(12.0).reshape(3, 4)
+    plain, turned = np.ones((3, 4)), np.ones((4, 3))
+    added(x, plain)
+    added(x, out=turned.T)
+    np.testing.assert_array_equal(plain, x + 1)
+    np.testing.assert_array_equal(turned.T, x + 1)

@@ -200,7 +200,8 @@ class GeneralizedFunction(Portable):
         inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop, isinstance(t, Array))
                   for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
         results = self._results(outs, types[self.nin :], sizes, loop)
-        made = [r if _is_plain(r, given, inputs) else np.empty(r.shape, r.dtype) for r, given in results]
+        # What is in an array that the caller gives may be added to.
+        made = [r if _is_plain(r, given, inputs) else np.array(r, order="C") for r, given in results]
         count = math.prod(loop)
         if count:
             stacks = [
