@@ -129,3 +129,34 @@ def test_what_is_in_a_given_result_is_there():
     added(x, out=turned.T)
     np.testing.assert_array_equal(plain, x + 1)
     np.testing.assert_array_equal(turned.T, x + 1)
+
+
+def test_axes_of_the_core():
+    @weft.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+    def running(x, out):
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += x[i]
+            out[i] = s
+
+    @weft.guvectorize(["void(float64[:, :], float64[:], float64[:])"], "(m,n),(n)->(m)")
+    def times(a, x, out):
+        for i in range(a.shape[0]):
+            out[i] = 0.0
+            for j in range(a.shape[1]):
+                out[i] += a[i, j] * x[j]
+
+    x = np.random.default_rng(1).random((2, 3, 4))
+    for axis in range(-3, 3):
+        np.testing.assert_allclose(running(x, axis=axis), np.cumsum(x, axis))
+        out = np.empty_like(x)
+        assert running(x, out, axis=axis) is out
+        np.testing.assert_allclose(out, np.cumsum(x, axis))
+    np.testing.assert_allclose(running(x, axes=[0, 1]), np.moveaxis(np.cumsum(x, 0), 0, 1))
+    np.testing.assert_allclose(dot(x, x, axis=1), (x * x).sum(1))
+    np.testing.assert_allclose(dot(x, np.moveaxis(x, 0, 2), axes=[0, 2]), (x * x).sum(0))
+    v = np.arange(2.0)
+    np.testing.assert_allclose(times(x, v, axes=[(1, 0), (0,), (0,)]), np.einsum("nmk,n->mk", x, v))
+    for wrong in ({"axis": 0}, {"axes": [(1, 0), 0]}, {"axis": 0, "axes": [(1, 0), 0, 0]}):
+        with pytest.raises(ArgumentError, match="axes="):
+            times(x, v, **wrong)

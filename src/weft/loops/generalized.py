@@ -23,6 +23,7 @@ from weft.frontend.python.typeof import from_dtype
 from weft.frontend.python.types import Array, KernelType, Scalar, Signature, array_type, none
 from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
+from weft.loops.core_axes import Axes, core_axes, core_back, core_last
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit_function import JitFunction
@@ -151,7 +152,14 @@ class GeneralizedFunction(Portable):
         self._loop = JitFunction(over_rows(function), options)
 
     @located
-    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        axis: int | None = None,
+        axes: Sequence[Any] | None = None,
+        stream: Any = 0,
+    ) -> Any:
         """Apply the function along the loop dimensions of the arguments, broadcast together.
 
         Parameters
@@ -160,6 +168,10 @@ class GeneralizedFunction(Portable):
             Arrays and numbers; further arguments are results.
         out
             The array that takes the result, or a tuple of arrays for several.
+        axis
+            Which axis of the operands is the core's, if that has one dimension; the last by default.
+        axes
+            Which ones are, a tuple for each argument and each result.
         stream
             Orders nothing.
 
@@ -183,6 +195,8 @@ class GeneralizedFunction(Portable):
             raise ArgumentError(
                 f"{self.name} takes {self.nin} arguments and {self.nout} results, and got {len(args)}"
             )
+        if axis is not None or axes is not None:
+            return self._along(core_axes(self.name, self.core, axis, axes), args[: self.nin], outs)
         if any(not isinstance(each, np.ndarray) for each in outs):
             self(*args[: self.nin], out=tuple(result_array(self.name, each) for each in outs))
             return as_array(outs[0]) if self.nout == 1 else tuple(map(as_array, outs))
@@ -213,6 +227,18 @@ class GeneralizedFunction(Portable):
         if not outs:
             return values
         return outs[0] if self.nout == 1 else tuple(outs)
+
+    def _along(self, axes: Axes, args: Sequence[Any], outs: Sequence[Any]) -> Any:
+        """A call for axes of the core that are not the last ones."""
+        inputs = [core_last(*pair) for pair in zip(args, axes, strict=False)]
+        places = axes[self.nin :]
+        results = tuple(core_last(*pair) for pair in zip(outs, places, strict=True)) if outs else None
+        made = self(*inputs, out=results)
+        if outs:
+            return outs[0] if self.nout == 1 else tuple(outs)
+        if self.nout == 1:
+            return core_back(made, places[0])
+        return tuple(core_back(*pair) for pair in zip(made, places, strict=True))
 
     def result_dtypes(self, args: Sequence[Any]) -> list[np.dtype[Any]]:
         """The types of the results' elements for such arrays and numbers, whatever the arrays' extents."""

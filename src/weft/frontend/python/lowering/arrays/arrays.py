@@ -104,7 +104,7 @@ def load_item(low: Lowering, node: ast.Subscript, array: Typed) -> Typed:
         return field_of_all(low, array, field)
     parts, indices = _index_of(low, node, type)
     if is_selection(parts):
-        return selected(low, array, parts[0])
+        return selected(low, array, parts)
     if indices is None:
         return view(low, array, parts)
     return load_element(low, element_address(low, array, indices), type.dtype, element_align(type))
@@ -133,7 +133,7 @@ def store_item(low: Lowering, node: ast.Subscript, array: Typed, value: Typed) -
     field = _field_named(node, type)
     parts, indices = ([], None) if field is not None else _index_of(low, node, type)
     if is_selection(parts):
-        assign_selected(low, array, parts[0], value)
+        assign_selected(low, array, parts, value)
         return
     if indices is None:
         target = view(low, array, parts) if field is None else field_of_all(low, array, field)

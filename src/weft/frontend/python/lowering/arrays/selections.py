@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python import device_arrays, device_measures
+from weft.frontend.python.lowering.arrays.along_axes import along_one_axis, assign_along, selected_along
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of, is_row_of_truths
 from weft.frontend.python.lowering.arrays.arrays import (
     Index,
@@ -32,19 +33,34 @@ if TYPE_CHECKING:
     from weft.frontend.python.lowering.context import Lowering
 
 
-def is_selection(parts: Sequence[Index]) -> TypeGuard[Sequence[Typed]]:
-    """Whether a subscript is one array."""
-    found = [part for part in parts if isinstance(part, Typed) and isinstance(part.type, Array)]
-    if found and len(parts) > 1:
-        raise UnsupportedError("an array among several indices is not supported", hint="write a loop")
-    return bool(found)
+def is_selection(parts: Sequence[Index]) -> bool:
+    """Whether there is an array in a subscript."""
+    return any(map(is_array, parts))
 
 
-def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
-    """The elements that a mask or an array of indices selects."""
+def is_array(part: Index) -> TypeGuard[Typed]:
+    """Whether a part of a subscript is an array."""
+    return isinstance(part, Typed) and isinstance(part.type, Array)
+
+
+def selected(low: Lowering, array: Typed, parts: Sequence[Index]) -> Typed:
+    """The elements that a mask or an array of indices selects, perhaps along one axis."""
+    index = parts[0]
+    if len(parts) == 1 and is_array(index) and not _is_row_mask(array, index):
+        return _selected(low, array, index)
+    return selected_along(low, *along_one_axis(low, array, parts))
+
+
+def _is_row_mask(array: Typed, index: Typed) -> bool:
+    """Whether it is a mask of one dimension for an array of more."""
+    type = array_type_of(index)
+    return type.dtype is boolean and type.ndim == 1 < array_type_of(array).ndim
+
+
+def _selected(low: Lowering, array: Typed, index: Typed) -> Typed:
     if array_type_of(index).dtype is not boolean:
         if array_type_of(array).ndim > 1:
-            return _rows(low, array, index)
+            return rows(low, array, index)
         return combine(low, lambda low, place: _element(low, array, [place]), _indices(array, index))
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
     from weft.frontend.python.lowering.arrays.written import run_written
@@ -71,7 +87,7 @@ def selected(low: Lowering, array: Typed, index: Typed) -> Typed:
     return made
 
 
-def _rows(low: Lowering, array: Typed, index: Typed) -> Typed:
+def rows(low: Lowering, array: Typed, index: Typed) -> Typed:
     """The rows, or parts of more dimensions, that an array of indices selects."""
     from weft.frontend.python.lowering.arrays.allocation import allocate, extent
 
@@ -90,9 +106,16 @@ def _rows(low: Lowering, array: Typed, index: Typed) -> Typed:
     return made
 
 
-def assign_selected(low: Lowering, array: Typed, index: Typed, value: Typed) -> None:
+def assign_selected(low: Lowering, array: Typed, parts: Sequence[Index], value: Typed) -> None:
     """Store a number, or one element of an array each, to the elements that a mask or an array of indices selects."""
     require_writable(array_type_of(array))
+    index = parts[0]
+    of_more = is_array(index) and array_type_of(index).ndim == 1 < array_type_of(array).ndim
+    if len(parts) > 1 or not is_array(index) or of_more:
+        array, index, axis = along_one_axis(low, array, parts)
+        if array_type_of(array).ndim > 1:
+            assign_along(low, array, index, axis, value)
+            return
     type = array_type_of(array)
     if isinstance(value.type, Array):
         _assign_elements_to_selected(low, array, index, value)
