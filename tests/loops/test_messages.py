@@ -25,6 +25,7 @@ def returns_a_text(x):
 
 def list_of_its_own(x):
     values = [1, 2]
+    values[0] = 3
     return values[0]
 
 
@@ -53,7 +54,13 @@ def of_an_object(x):
             "on every path",
         ),
         (returns_a_text, UnsupportedError, 1, "cannot return 'x'", "numbers, arrays"),
-        (list_of_its_own, UnsupportedError, 1, "a list is not supported in compiled functions", "np.empty()"),
+        (
+            list_of_its_own,
+            UnsupportedError,
+            1,
+            "a list that may change is not supported in compiled functions",
+            "np.empty()",
+        ),
         (imports, UnsupportedError, 1, "import is not supported in compiled functions", "module level"),
         (by_a_variable, TypingError, 1, "indexed by a constant", "with for"),
         (

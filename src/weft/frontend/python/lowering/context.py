@@ -253,7 +253,7 @@ _REMEDIES: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.SetComp: ("a set comprehension", "write a for loop"),
     ast.DictComp: ("a dict comprehension", "write a for loop"),
     ast.GeneratorExp: ("a generator expression", "write a for loop"),
-    ast.List: ("a list", "use a tuple, or cuda.local.array for elements that change"),
+    ast.List: ("a list that may change", "use a tuple, or cuda.local.array for elements that change"),
     ast.Dict: ("a dict", "use a named tuple or a structured array"),
     ast.Set: ("a set", "use a tuple"),
     ast.Yield: ("yield", "write the values to an array"),

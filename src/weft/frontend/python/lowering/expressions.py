@@ -19,9 +19,10 @@ from weft.frontend.python.lowering.arrays.tiled import load_tiled
 from weft.frontend.python.lowering.calls.enumerations import member_of
 from weft.frontend.python.lowering.calls.tuple_items import item_at
 from weft.frontend.python.lowering.calls.typed import NONE, TupleValue, Typed, items_of, literal, static
-from weft.frontend.python.lowering.context import NotYetTyped, expression
+from weft.frontend.python.lowering.context import NotYetTyped, expression, unsupported
 from weft.frontend.python.lowering.globals_ import MISSING, captured, value_of
 from weft.frontend.python.lowering.numbers.arithmetic import SYMBOLS, binary
+from weft.frontend.python.read_lists import as_tuple, read_lists
 from weft.frontend.python.types import Array, Computed, Record, Tiled, Tuple
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ def _lower_tuple(low: Lowering, node: ast.Tuple) -> Typed:
         else:
             items.append(low.expr(element))
     return TupleValue(tuple(items))
+
+
+@expression(ast.List)
+def _lower_list(low: Lowering, node: ast.List) -> Typed:
+    if node not in read_lists(low.source.node):
+        raise unsupported(node)
+    return low.expr(as_tuple(node))
 
 
 @expression(ast.NamedExpr)

@@ -87,7 +87,10 @@ def _lower_for(low: Lowering, node: ast.For) -> None:
     low.at(node)
     source = iterable.static
     if isinstance(source, Range):
-        if source.parallel and source.step.int_literal is None:
+        first = _only_number(source)
+        if first is not None:
+            _unrolled(low, node, (first,))
+        elif source.parallel and source.step.int_literal is None:
             _numbered(low, node, source)
         else:
             _counted(low, node, source, lambda counter: counter)
@@ -103,6 +106,15 @@ def _lower_for(low: Lowering, node: ast.For) -> None:
         length, item = indexed(low, iterable, node)
         counts = Range(literal(0), length, literal(1))
         _counted(low, node, counts, item)
+
+
+def _only_number(source: Range) -> Typed | None:
+    """The number of a range that is known to have one."""
+    ends = source.start.int_literal, source.stop.int_literal, source.step.int_literal
+    if source.parallel or None in ends:
+        return None
+    start, stop, step = (int(end) for end in ends if end is not None)
+    return source.start if step and len(range(start, stop, step)) == 1 else None
 
 
 def _point_by_point(low: Lowering, node: ast.For, points: Points) -> None:

@@ -13,7 +13,6 @@ from weft.diag.errors import TypingError, UnsupportedError
 from weft.frontend.python.lowering.arrays.array_parts import array_type_of, extents_of
 from weft.frontend.python.lowering.arrays.arrays import (
     Index,
-    NewAxis,
     Slice,
     element_address,
     element_align,

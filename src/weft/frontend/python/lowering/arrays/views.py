@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.diag.errors import TypingError, UnsupportedError
+from weft.diag.errors import TypingError
 from weft.frontend.python.lowering.arrays.array_parts import (
     add,
     array_type_of,
@@ -60,8 +60,15 @@ def view(low: Lowering, array: Typed, parts: list[Index]) -> Typed:
         if isinstance(part, Typed):
             start, _ = wrapped(low, part, extent)
         else:
-            start, length, step = _slice(low, part, extent)
-            kept.append((length, multiply(low, stride, const_int(step), ("nsw",)), step == 1))
+            step = 1 if part.step is None else part.step.int_literal
+            if part.step is not None and step is None:
+                start, length, steps = _slice_by(low, part, extent, part.step)
+                # Of one element the step may be any number: what it leads to is not looked at.
+                kept.append((length, multiply(low, stride, steps, ()), False))
+            else:
+                assert step is not None
+                start, length = _slice(low, part, extent, step)
+                kept.append((length, multiply(low, stride, const_int(step), ("nsw",)), step == 1))
         offset = add(low, offset, multiply(low, start, stride, ("nsw",)), ("nsw",))
     data = data_of(array)
     if not (isinstance(offset, ConstInt) and offset.value == 0):
@@ -87,15 +94,41 @@ def _stays_contiguous(parts: list[Index]) -> bool:
     return unit and all(part == _FULL for part in rest[1:])
 
 
-def _slice(low: Lowering, part: Slice, extent: Value) -> tuple[Value, Value, int]:
-    """Start, length and step of a slice, clamped to the array as Python does."""
-    step = 1 if part.step is None else part.step.int_literal
-    if step is None:
-        raise UnsupportedError("the step of a slice must be a literal", hint="write a loop over range()")
+def _slice_by(low: Lowering, part: Slice, extent: Value, step: Typed) -> tuple[Value, Value, Value]:
+    """Start, length and step of a slice whose step is known when it runs; none of its elements if that is 0."""
+    zero, one = const_int(0), const_int(1)
+    # So that its size is a number, too.
+    steps = _extreme(low, "smax", to_int64(low, step, "the step of a slice"), const_int(-(1 << 62)))
+    start, span = _span(low, part, extent, 1)
+    size = steps
+    if step.least is None or step.least < 1:
+        back, back_span = _span(low, part, extent, -1)
+        is_up = low.builder.icmp("sgt", steps, zero)
+        start = low.builder.select(is_up, start, back)
+        span = low.builder.select(is_up, span, back_span)
+        size = _extreme(low, "smax", low.builder.select(is_up, steps, _subtract(low, zero, steps)), one)
+        span = low.builder.select(low.builder.icmp("eq", steps, zero), zero, span)
+    whole = low.builder.binary("sdiv", _subtract(low, span, one), size)
+    length = low.builder.select(low.builder.icmp("sgt", span, zero), add(low, whole, one, ("nsw",)), zero)
+    return start, length, steps
+
+
+def _slice(low: Lowering, part: Slice, extent: Value, step: int) -> tuple[Value, Value]:
+    """Start and length of a slice, clamped to the array as Python does."""
     if step == 0:
         raise TypingError("slice step cannot be zero")
     if part.lower is None and part.upper is None and step == 1:
-        return const_int(0), extent, 1
+        return const_int(0), extent
+    start, span = _span(low, part, extent, step)
+    size = abs(step)
+    if size > 1:
+        rounded = add(low, span, const_int(size - 1), ("nsw",))
+        span = low.builder.binary("sdiv", rounded, const_int(size))
+    return start, _extreme(low, "smax", span, const_int(0))
+
+
+def _span(low: Lowering, part: Slice, extent: Value, step: int) -> tuple[Value, Value]:
+    """Where a slice with a step of this sign begins, and how far away it ends."""
     zero, minus_one = const_int(0), const_int(-1)
     if step > 0:
         start = _bound(low, part.lower, extent, zero, extent) or zero
@@ -106,11 +139,7 @@ def _slice(low: Lowering, part: Slice, extent: Value) -> tuple[Value, Value, int
         start = _bound(low, part.lower, extent, minus_one, last) or last
         stop = _bound(low, part.upper, extent, minus_one, last) or minus_one
         span = _subtract(low, start, stop)
-    size = abs(step)
-    if size > 1:
-        rounded = add(low, span, const_int(size - 1), ("nsw",))
-        span = low.builder.binary("sdiv", rounded, const_int(size))
-    return start, _extreme(low, "smax", span, zero), step
+    return start, span
 
 
 def _bound(low: Lowering, bound: Typed | None, extent: Value, least: Value, most: Value) -> Value | None:

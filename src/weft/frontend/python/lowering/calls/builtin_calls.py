@@ -105,8 +105,9 @@ call(bfloat16)(_cast_of(bfloat16))
 @call(builtins.type)
 def _call_type(low: Lowering, args: Arguments) -> Typed:
     (value,) = args.bind("object")
-    if value.type in (pyint, pyfloat, pycomplex, boolean):
-        return static({pyint: int, pyfloat: float, pycomplex: complex}.get(value.type, bool))
+    for type, known in ((pyint, int), (pyfloat, float), (pycomplex, complex), (boolean, bool)):
+        if value.type is type:
+            return static(known)
     if not isinstance(value.type, Scalar) or value.type is bfloat16:
         raise TypingError(f"type() of {value.type} is not supported", hint="give a number")
     return static(value.type.dtype.type)

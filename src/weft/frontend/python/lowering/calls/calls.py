@@ -35,6 +35,7 @@ from weft.frontend.python.lowering.globals_ import value_of
 from weft.frontend.python.lowering.numbers.casts import convert
 from weft.frontend.python.lowering.threads.cuda_memory import UnknownShape
 from weft.frontend.python.prange import prange
+from weft.frontend.python.read_lists import as_tuple
 from weft.frontend.python.signatures import as_type, declared_signatures
 from weft.frontend.python.types import KernelType, Scalar, Signature, Static, Tuple
 from weft.ir.intrinsics import lifetime_start
@@ -61,7 +62,7 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
             values += items_of(value)
         else:
             # A list that a call gets is read only: a tuple.
-            values.append(low.operand(_as_tuple(arg)))
+            values.append(low.operand(as_tuple(arg)))
     if any(keyword.arg is None for keyword in node.keywords):
         raise UnsupportedError("** in a call is not supported in kernels", hint="name the arguments")
     keywords = {str(keyword.arg): low.expr(keyword.value) for keyword in node.keywords}
@@ -72,13 +73,6 @@ def _lower_call(low: Lowering, node: ast.Call) -> Typed:
     first = 1 if isinstance(target, Hashable) and target in DIRECT_FUNCTIONS else 0
     args.values = [*values[:first], *(value.settled(low) for value in values[first:])]
     return call_value(low, target, args)
-
-
-def _as_tuple(node: ast.expr) -> ast.expr:
-    """A list that is written out as a tuple, those in it included."""
-    if not isinstance(node, ast.List):
-        return node
-    return ast.copy_location(ast.Tuple([_as_tuple(item) for item in node.elts], ast.Load()), node)
 
 
 def _name(target: Any) -> str:
