@@ -181,6 +181,7 @@ def raise_statement(x):
 @refused(errors.UnsupportedError)
 def list_display(x):
     y = [1, 2, 3]  # here
+    y[1] = 4
     x[0] = y[0]
 
 
@@ -231,8 +232,10 @@ def delete_statement(x):
 
 
 @refused(errors.UnsupportedError)
-def loop_over_a_list(x):
-    for k in [1, 2]:  # here
+def list_that_grows(x):
+    y = [1, 2]  # here
+    y.append(3)
+    for k in y:
         x[0] += k
 
 
@@ -360,7 +363,7 @@ def test_launch_without_a_configuration_is_refused() -> None:
         (),
         (np.zeros(8),),
         (np.zeros(8), 1.0, 2),
-        ("text", 1.0),
+        (b"bytes", 1.0),
         ([1.0, 2.0], 1.0),
         (np.zeros(8, dtype=object), 1.0),
         (np.zeros(8, dtype=np.longdouble), 1.0),

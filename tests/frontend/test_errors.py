@@ -161,8 +161,8 @@ def truth_of_an_array(x):
         x[0] = 1
 
 
-def slice_with_a_step_that_varies(x):
-    x[0] = x[:: x.size][0]
+def slice_with_a_step_of_a_float(x):
+    x[0] = x[:: x[0]][0]
 
 
 def assignment_to_a_slice(x):
@@ -194,7 +194,9 @@ MISTAKES = [
     Mistake(comprehension, UnsupportedError, "[2 * v for v in x]", "list comprehension", "for loop"),
     Mistake(f_string, UnsupportedError, 'f"{x[0]:.2f}"', "format in an f-string", "round it"),
     Mistake(with_statement, UnsupportedError, "with x:", "with is not supported"),
-    Mistake(raising, UnsupportedError, "raise ValueError(x)", "one text, a literal", "leave out what varies"),
+    Mistake(
+        raising, UnsupportedError, "raise ValueError(x)", "one text, which is known", "leave out what varies"
+    ),
     Mistake(trying, UnsupportedError, "try:", "try", "if"),
     Mistake(inner_function, UnsupportedError, "nonlocal x", "cannot assign to variables around", "return"),
     Mistake(importing, UnsupportedError, "import os", "import", "module level"),
@@ -218,7 +220,7 @@ MISTAKES = [
     Mistake(mistake_in_a_callee, TypingError, "v.nothing", "no attribute 'nothing'"),
     Mistake(loop_over_a_number, TypingError, "5:", "cannot be looped over", "range()"),
     Mistake(truth_of_an_array, TypingError, "x:", "no truth value", "size"),
-    Mistake(slice_with_a_step_that_varies, UnsupportedError, "x[:: x.size]", "step of a slice", "range()"),
+    Mistake(slice_with_a_step_of_a_float, TypingError, "x[:: x[0]]", "step of a slice"),
     Mistake(
         assignment_to_a_slice,
         TypingError,

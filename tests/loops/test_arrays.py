@@ -427,7 +427,7 @@ def test_exceptions() -> None:
     def varying(n):
         raise ValueError(n)
 
-    with pytest.raises(UnsupportedError, match="one text, a literal"):
+    with pytest.raises(UnsupportedError, match="one text, which is known"):
         varying(3)
 
 
