@@ -4,8 +4,12 @@ import pytest
 
 from analysis.analysed import Analysed
 from weft.analysis.divergence import Form, Scope, Summaries, analyze_divergence
+from weft.analysis.divergence.summaries import MAX_SIGNATURES
 from weft.analysis.shapes import Basic, Product, StrideAlignment
+from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.widen.lanes import LaneSpace
 from weft.ir.reader import read_module
+from weft.machine.targets import AVX2
 
 TRIP = """
 define i32 @f(i32 %v, i32 inreg %u) {{
@@ -457,6 +461,44 @@ def test_summaries_of_functions_that_changed_are_forgotten() -> None:
     inner.entry.terminator.set_operand(0, next(i for i in inner.instructions() if i.name == "id"))
     again = analyze_divergence(a.function, width=4, summaries=summaries)
     assert not again.is_uniform(a.value("x"))
+
+
+def test_what_one_analysis_asks_of_a_function_does_not_count_for_the_next() -> None:
+    a = Analysed("""
+        define i32 @k(i32 %u) "weft.kernel" {
+          %x = call i32 @id(i32 %u)
+          ret i32 %x
+        }
+        define i32 @id(i32 %x) {
+          ret i32 %x
+        }
+        """, width=4)  # fmt: skip
+    summaries, domain, u = Summaries(), Product((4,)), a.value("u")
+    for step in range(1, 2 * MAX_SIGNATURES):
+        given = {u: domain.strided(step, 32)}
+        found = analyze_divergence(a.function, domain=domain, initial=given, width=4, summaries=summaries)
+        assert found.shape(a.value("x")) == given[u], "more signatures than one analysis tells apart"
+
+
+def test_functions_are_analysed_once_however_often_their_caller_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a = Analysed("""
+        define i32 @k(i32 %u) {
+          %x = call i32 @id(i32 %u)
+          ret i32 %x
+        }
+        define i32 @id(i32 %x) {
+          ret i32 %x
+        }
+        """, width=4)  # fmt: skip
+    computed, compute = [], Summaries._compute
+    monkeypatch.setattr(Summaries, "_compute", lambda *parts: computed.append(parts[2]) or compute(*parts))
+    unit = LaneUnit(a.module, a.function, LaneSpace((4,)), {}, AVX2)
+    for _ in range(3):
+        assert not unit.divergence.is_uniform(a.value("x"))
+        unit.forget()
+    assert len(computed) == 1
 
 
 def test_a_call_with_nothing_but_poison_for_an_argument_has_a_result() -> None:

@@ -1,7 +1,10 @@
 """Which loads are asked for at all, and how far back."""
 
+import pytest
+
 from analysis.test_questions import Asker, loop, plus, read
 from weft.analysis.divergence.facts import FunctionFacts
+from weft.analysis.questions import nearness
 from weft.analysis.questions.company import loads_in_company
 from weft.analysis.questions.nearness import NEAR, distances
 
@@ -52,3 +55,16 @@ def test_members_of_structures_are_not_asked_for_others() -> None:
 def test_far_back_only_where_another_access_has_the_same_counters() -> None:
     asker = Asker(loop(read("x", "%i"), more=read("first", "0")))
     assert distances(dict(asker.graph.plain_accesses()), 8)[asker.instruction("x")] == NEAR
+
+
+def test_each_access_is_looked_at_once_and_not_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 60
+    reads = "".join(plus(f"e{k}", "%i", k) + read(f"x{k}", f"%e{k}") for k in range(many))
+    asker = Asker(loop(reads))
+    accesses = dict(asker.graph.plain_accesses())
+    looks, residues = [], nearness._residues
+    monkeypatch.setattr(
+        nearness, "_residues", lambda place, divisor: looks.append(0) or residues(place, divisor)
+    )
+    assert set(distances(accesses, 8).values()) == {8}
+    assert many <= len(looks) <= 3 * len(accesses)

@@ -125,7 +125,7 @@ class FunctionVectorizer(Struct):
     def _unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
         return LaneUnit(
             self.module, function, self.lanes, shapes, self.isa, self.find_math, self.simd_function, self.boscc, form,
-            VectorizationSummary(self.lanes.width), self.switches,
+            VectorizationSummary(self.lanes.width), self.switches, summaries=self._results,
         )  # fmt: skip
 
     def _with_few_steps(self, function: Function, signature: SimdSignature) -> SimdSignature:

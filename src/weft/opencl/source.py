@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 from weft.device.stored import kernel_from, scope_from, scope_row
 from weft.diag.errors import ArgumentError
 from weft.fast_math import FLAGS
-from weft.frontend.device.definitions import check_inlined
+from weft.frontend.device.definitions import check_inlined, reached
 from weft.frontend.device.flatten import flatten
 from weft.frontend.device.kept_calls import keep_calls
 from weft.frontend.device.memory import Scope, scope_of
@@ -157,7 +157,7 @@ def finish(text: str, log: str, options: BuildOptions, file: str) -> ProgramSour
         How it was compiled, and what messages call the source.
     """
     flags = FLAGS if options.fastmath is True else options.fastmath or ()
-    linked = link(text, LinkOptions(relaxed_math="afn" in flags), _store(), flags)
+    linked = link(reached(text), LinkOptions(relaxed_math="afn" in flags), _store(), flags)
     inlined = optimize(keep_calls(flatten(linked)), INLINED, TargetSpec.chosen().machine)
     module = read_module(inlined, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]

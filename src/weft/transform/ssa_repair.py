@@ -29,12 +29,29 @@ class ReachingDefinition:
         Name hint for new φs.
     unreached
         The value where no definition reaches; poison by default.
+    predecessors
+        Those of blocks that were asked for, for several variables of a function whose edges stay. By default each
+        question looks at the block's users, φs of the blocks behind it among them.
     """
 
-    __slots__ = ("_unfilled", "at_end", "at_start", "name", "new_phis", "type", "unreached")
+    __slots__ = (
+        "_predecessors",
+        "_unfilled",
+        "at_end",
+        "at_start",
+        "name",
+        "new_phis",
+        "type",
+        "unreached",
+    )
 
     def __init__(
-        self, type: Type, at_end: Mapping[BasicBlock, Value], name: str = "", unreached: Value | None = None
+        self,
+        type: Type,
+        at_end: Mapping[BasicBlock, Value],
+        name: str = "",
+        unreached: Value | None = None,
+        predecessors: dict[BasicBlock, list[BasicBlock]] | None = None,
     ) -> None:
         self.type = type
         self.at_end: dict[BasicBlock, Value] = dict(at_end)
@@ -43,6 +60,7 @@ class ReachingDefinition:
         self.new_phis: dict[Instruction, None] = {}
         self.unreached = unreached if unreached is not None else Poison(type)
         self._unfilled: list[Instruction] = []
+        self._predecessors = predecessors
 
     def end_of(self, block: BasicBlock) -> Value:
         """The value at the end of `block`."""
@@ -62,7 +80,7 @@ class ReachingDefinition:
         current = block
         while (value := self.at_start.get(current)) is None:
             path[current] = None
-            predecessors = current.predecessors
+            predecessors = self._before(current)
             if len(predecessors) == 1 and predecessors[0] not in path:
                 current = predecessors[0]
                 if (value := self.at_end.get(current)) is not None:
@@ -77,6 +95,14 @@ class ReachingDefinition:
             self.at_start[visited] = value
         return value
 
+    def _before(self, block: BasicBlock) -> list[BasicBlock]:
+        if self._predecessors is None:
+            return block.predecessors
+        known = self._predecessors.get(block)
+        if known is None:
+            known = self._predecessors[block] = block.predecessors
+        return known
+
     def _place_phi(self, block: BasicBlock) -> Instruction:
         phi = block.insert(0, Instruction("phi", self.type, name=self.name))
         self.new_phis[phi] = None
@@ -86,7 +112,8 @@ class ReachingDefinition:
     def _fill(self, phi: Instruction) -> None:
         block = phi.block
         assert block is not None
-        for source in block.edge_sources:
+        sources = [p for p in self._before(block) for target in p.terminator.successors if target is block]
+        for source in sources:
             value = self.at_end.get(source)
             if value is None:
                 value = self._find(source)
@@ -95,6 +122,7 @@ class ReachingDefinition:
     def simplify(self) -> None:
         """Remove placed φs that merge a single value (or themselves), until none is left."""
         pending = dict(self.new_phis)
+        replaced: dict[Value, Value] = {}
         while pending:
             phi, _ = pending.popitem()
             others = {v: None for v in phi.operands if v is not phi}
@@ -103,12 +131,14 @@ class ReachingDefinition:
             value = next(iter(others), self.unreached)
             pending.update((u, None) for u in phi.instruction_users() if u in self.new_phis and u is not phi)
             phi.replace_all_uses(value)
-            for table in (self.at_start, self.at_end):
-                for block, held in table.items():
-                    if held is phi:
-                        table[block] = value
+            replaced[phi] = value
             del self.new_phis[phi]
             phi.erase()
+        for table in (self.at_start, self.at_end) if replaced else ():
+            for block, held in table.items():
+                while held in replaced:
+                    held = replaced[held]
+                table[block] = held
 
 
 def rewrite_uses(variable: Value, users: Sequence[Instruction], reaching: ReachingDefinition) -> None:

@@ -1,6 +1,6 @@
 """What one kernel of a program needs."""
 
-from weft.frontend.device.definitions import alone
+from weft.frontend.device.definitions import alone, reached
 from weft.ir.reader import read_module
 
 PROGRAM = """
@@ -52,6 +52,19 @@ def test_functions_that_a_kernel_does_not_call_are_left_out() -> None:
     module = read_module(alone(PROGRAM, "first", KERNELS))
     assert [f.name for f in module.definitions()] == ["first", "helper", "deeper", "in_table"]
     assert set(module.globals) == {"table", "other"}
+
+
+def test_functions_that_no_kernel_calls_are_left_out() -> None:
+    text = PROGRAM.replace("define void @second", "define spir_kernel void @second")
+    text += "\ndeclare void @unused()\ndeclare void @used()\n"
+    text = text.replace(
+        'define internal void @"only second"() {', 'define void @"only second"() {\n  call void @used()'
+    )
+    left = reached(text)
+    module = read_module(left)
+    assert [f.name for f in module.definitions()] == ["second", "only second", "in_table"]
+    assert {f.name for f in module.functions.values() if f.is_declaration} == {"used"}
+    assert '"second"' in left and '"first"' not in left
 
 
 def test_names_in_quotes_are_followed() -> None:

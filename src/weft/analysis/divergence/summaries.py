@@ -59,6 +59,8 @@ class Summaries:
     def begin(self) -> None:
         """An analysis begins: functions may have changed since the one before."""
         self._current.clear()
+        # What others have asked takes nothing from what it may ask.
+        self._signatures.clear()
 
     def _is_current(self, function: Function) -> bool:
         """Whether the function, and those that its summaries rest on, are as they were."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import gcd
 
+from msgspec import Struct, field
+
 from weft.analysis.questions.places import Place
 from weft.analysis.questions.polynomials import Monomial, atom_values
 from weft.ir import Instruction, Value
@@ -20,9 +22,10 @@ NEAR = 2
 
 def distances(accesses: Mapping[Instruction, Place], most: int) -> dict[Instruction, int]:
     """For each load how many iterations it is worth to ask for; those that no access answers are left out."""
-    arrays: dict[tuple[Value, object], list[tuple[Instruction, Place]]] = {}
-    for access, place in accesses.items():
-        arrays.setdefault((place.base, place.type), []).append((access, place))
+    arrays: dict[_Array, list[Place]] = {}
+    for place in accesses.values():
+        arrays.setdefault((place.base, place.type), []).append(place)
+    alike: dict[tuple[_Array, int], dict[_Residues, _Alike]] = {}
     found: dict[Instruction, int] = {}
     for load, place in accesses.items():
         if load.op != "load":
@@ -30,30 +33,48 @@ def distances(accesses: Mapping[Instruction, Place], most: int) -> dict[Instruct
         if _is_phi(place.base):
             found[load] = most
             continue
-        others = [
-            (a, q) for a, q in arrays[place.base, place.type] if a is not load and _may_become(place, q)
-        ]
-        if any(_is_akin(place, q) for _, q in others):
+        phis, array = _phis(place), (place.base, place.type)
+        divisor = gcd(*(c for monomial, c in place.terms if monomial in phis))
+        if (array, divisor) not in alike:
+            alike[array, divisor] = _alike(arrays[array], divisor)
+        others = alike[array, divisor][_residues(place, divisor)]
+        if any(other is not place for other in others.by_values[frozenset(place.values)]):
             found[load] = most
-        elif others or not _phis(place):
+        elif others.count > 1 or not phis:
             found[load] = min(NEAR, most)
     return found
 
 
-def _is_akin(place: Place, other: Place) -> bool:
-    """Whether one may follow the other in a loop: the same values make up both."""
-    return place is not other and set(place.values) == set(other.values)
+_Array = tuple[Value, object]
+_Residues = tuple[int, frozenset[tuple[Monomial, int]]]
 
 
-def _may_become(place: Place, other: Place) -> bool:
-    if place is other:
-        return True
-    phis = _phis(place)
-    divisor = gcd(*(c for monomial, c in place.terms if monomial in phis))
-    mine, others = dict(place.terms), dict(other.terms)
-    apart = [place.offset - other.offset]
-    apart += [mine.get(m, 0) - others.get(m, 0) for m in {**mine, **others}]
-    return all(d % divisor == 0 if divisor else d == 0 for d in apart)
+class _Alike(Struct):
+    """The accesses of an array whose places may become each other: how many, and their places by what makes them up."""
+
+    count: int = 0
+    by_values: dict[frozenset[Value], list[Place]] = field(default_factory=dict)
+
+
+def _alike(places: Iterable[Place], divisor: int) -> dict[_Residues, _Alike]:
+    found: dict[_Residues, _Alike] = {}
+    for place in places:
+        group = found.setdefault(_residues(place, divisor), _Alike())
+        group.count += 1
+        same = group.by_values.setdefault(frozenset(place.values), [])
+        # Two are enough to tell that there is another one.
+        if len(same) < 2 and not any(other is place for other in same):
+            same.append(place)
+    return found
+
+
+def _residues(place: Place, divisor: int) -> _Residues:
+    """What stays of a place whatever stands for its φs: coefficients modulo a divisor, all of them where that is 0."""
+
+    def rest(number: int) -> int:
+        return number % divisor if divisor else number
+
+    return rest(place.offset), frozenset((m, rest(c)) for m, c in place.terms if rest(c))
 
 
 def _phis(place: Place) -> list[Monomial]:

@@ -19,6 +19,7 @@ from weft.frontend.cuda_c.clang import NAMED, compile_source, known_by
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.cuda_c.variables import Variable, scopes_of, variables_of
 from weft.frontend.device.clang import note_source
+from weft.frontend.device.definitions import reached
 from weft.frontend.device.flatten import flatten
 from weft.frontend.device.memory import Scope, scope_of
 from weft.frontend.device.metadata import KernelInfo
@@ -170,7 +171,7 @@ def _built(
     written = print_module(output.text) if _OLD_MARK in output.text else output.text
     found = {int(number): symbol.strip('"') for number, symbol in _NAMED.findall(written)}
     bare = _UNIT_LISTS.sub("", _NAMED_LINE.sub("", written))
-    text = optimize(flatten(bare), INLINED, TargetSpec.chosen().machine)
+    text = optimize(flatten(reached(bare)), INLINED, TargetSpec.chosen().machine)
     module = read_module(text, filename=file)
     kernels = [f for f in module.definitions() if f.attribute(KERNEL_ATTRIBUTE) is not None]
     infos = kernel_infos(kernels)

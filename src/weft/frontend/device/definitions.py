@@ -1,4 +1,4 @@
-"""Which definitions of a program one kernel needs."""
+"""Which definitions of a program its kernels need, or one of them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,33 @@ from weft.ir.locations import span_of
 _NAME = r'@(?P<name>[-\w.$]+|"[^"\n]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*{_NAME}\(.*?^}}\n", re.M | re.S)
 _MENTIONED = re.compile(_NAME)
+_DECLARATION = re.compile(rf"^declare [^@\n]*{_NAME}\(.*\n", re.M)
+_ENTERED = re.compile(r"^define [^@]*\b(?:spir|ptx)_kernel ")
 _NODE = re.compile(r"^(!\d+) = .*\n?", re.M)
 _NUMBER = re.compile(r"!\d+")
+
+
+def reached(text: str) -> str:
+    """A program without functions, declarations and metadata that no kernel and no variable leads to.
+
+    Headers define more functions than kernels call. To inline those into each other, and to read them, may take
+    many times as long as all the rest.
+
+    Parameters
+    ----------
+    text
+        The program as clang writes it, whose kernels have their calling conventions.
+    """
+    parts = _divided(text)
+    rest = _DECLARATION.sub("", parts.rest)
+    kernels = [name for name, definition in parts.definitions.items() if _ENTERED.match(definition.text)]
+    needed = _needed_by(parts, [*kernels, *_names(rest)])
+    texts = [definition.text for name, definition in parts.definitions.items() if name in needed]
+    mentioned = _names(rest).union(*(parts.definitions[name].mentioned for name in needed))
+    kept = _DECLARATION.sub(
+        lambda found: found[0] if found["name"].strip('"') in mentioned else "", parts.rest
+    )
+    return "".join((kept, *texts, *_nodes_of(parts, (kept, *texts))))
 
 
 def alone(text: str, name: str, kernels: Collection[str]) -> str:
@@ -34,13 +59,9 @@ def alone(text: str, name: str, kernels: Collection[str]) -> str:
         All kernels.
     """
     parts = _parts(text)
-    pending, needed = [name, *(parts.mentioned - set(kernels))], set[str]()
-    while pending:
-        if (mentioned := pending.pop()) in parts.definitions and mentioned not in needed:
-            needed.add(mentioned)
-            pending += parts.definitions[mentioned].mentioned
+    needed = _needed_by(parts, [name, *(parts.mentioned - set(kernels))])
     texts = [definition.text for own, definition in parts.definitions.items() if own in needed]
-    return "".join((parts.rest, *texts, *_nodes_of(parts, texts)))
+    return "".join((parts.rest, *texts, *_nodes_of(parts, (parts.rest, *texts))))
 
 
 class _Definition(Struct, frozen=True):
@@ -59,6 +80,10 @@ class _Parts(Struct, frozen=True):
 
 @functools.lru_cache(maxsize=4)
 def _parts(text: str) -> _Parts:
+    return _divided(text)
+
+
+def _divided(text: str) -> _Parts:
     definitions = {
         found["name"].strip('"'): _Definition(found[0], _names(found[0]))
         for found in _DEFINITION.finditer(text)
@@ -73,9 +98,19 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip('"') for name in _MENTIONED.findall(text))
 
 
+def _needed_by(parts: _Parts, names: Iterable[str]) -> set[str]:
+    """The definitions that names lead to."""
+    pending, needed = list(names), set[str]()
+    while pending:
+        if (mentioned := pending.pop()) in parts.definitions and mentioned not in needed:
+            needed.add(mentioned)
+            pending += parts.definitions[mentioned].mentioned
+    return needed
+
+
 def _nodes_of(parts: _Parts, texts: Iterable[str]) -> list[str]:
-    """The metadata that functions and the rest of a program lead to."""
-    pending = [number for part in (parts.rest, *texts) for number in _NUMBER.findall(part)]
+    """The metadata that texts lead to."""
+    pending = [number for text in texts for number in _NUMBER.findall(text)]
     needed = set[str]()
     while pending:
         if (number := pending.pop()) in parts.nodes and number not in needed:

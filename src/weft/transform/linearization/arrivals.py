@@ -26,7 +26,7 @@ def collect_arrivals(
     graph: RedrawnGraph, target: int, type: Type, name: str, nothing: Value, define: Define
 ) -> Value:
     """The value of the variable at the start of block `target`; `nothing` where no thread came yet."""
-    variable = _Variable(graph, ReachingDefinition(type, {}, name, nothing))
+    variable = _Variable(graph, ReachingDefinition(type, {}, name, nothing, graph.predecessors))
     at_start = variable.reaching.at_start
     around = graph.loops.innermost[target]
     if around is not None:

@@ -66,6 +66,8 @@ class RedrawnGraph(Struct, frozen=True):
         Of the graph as it is.
     divergent, uniform
         The blocks that ended in a divergent branch, and those that ended in a uniform one to several targets.
+    predecessors
+        Of blocks as they are, as far as somebody has asked.
     """
 
     function: Function
@@ -81,6 +83,7 @@ class RedrawnGraph(Struct, frozen=True):
     new_dominators: DominatorTree
     divergent: frozenset[int] = field(default_factory=frozenset)
     uniform: frozenset[int] = field(default_factory=frozenset)
+    predecessors: dict[BasicBlock, list[BasicBlock]] = field(default_factory=dict)
 
     def is_intact(self, i: int) -> bool:
         """Whether block `i` has the predecessors it had."""

@@ -52,6 +52,9 @@ from weft.transform.scalar_replacement.sinking import Sink, sink_stores
 MAX_ROUNDS = 4
 """How often loads are hoisted, and looked at again."""
 
+LONG = 3_000
+"""Instructions of functions in which that is done once: each time takes as long as all else that is asked of them."""
+
 
 class Judge(Protocol):
     """Says what is worth it in a function as it is."""
@@ -202,7 +205,8 @@ class _Replacing(Struct):
     def replace_and_hoist(self) -> Solution:
         """Replace loads; hoist others as long as that makes more of them known."""
         solution = self.replace()
-        for _ in range(MAX_ROUNDS if self.policy.speculates else 0):
+        rounds = 1 if len(self.facts.divergence.facts.instructions) > LONG else MAX_ROUNDS
+        for _ in range(rounds if self.policy.speculates else 0):
             if not self.hoist():
                 break
             solution = self.replace()
