@@ -28,6 +28,7 @@ from weft.machine.targets import Isa
 
 if TYPE_CHECKING:
     from weft.codegen.widen.access_groups import AccessGroup
+    from weft.codegen.widen.apart_updates import ApartUpdate
     from weft.codegen.widen.covered import Extents
     from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.joint_stores import JointStores
@@ -84,6 +85,8 @@ class Widening:
         For loads that have been looked at what loads beside them read of rows at several shifts.
     accessed_by_all
         Loads and stores that all lanes make wherever they are made.
+    updates
+        Updates that are made lane by lane, by their stores and by what these store.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class Widening:
         self.extents: dict[Instruction, Extents] = {}
         self.rows: dict[Instruction, dict[Strip, Row]] = {}
         self.accessed_by_all: set[Instruction] = set()
+        self.updates: dict[Instruction, ApartUpdate] = {}
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None

@@ -9,6 +9,7 @@ stride = -element size    the same, reversed
 other numbers             wide accesses and shuffles, together with neighbours (`interleave`), where that is cheaper
 expressions in a box     contiguous pieces, loaded once and shuffled into lanes (`chunked`)
 numbers in some dimension an access for each run of neighbours, an element for lanes that share it (`runs`)
+counters of lanes' own    where there is no scatter, an update for each lane (`apart_updates`)
 from thread numbers       one vector access where lanes turn out to be neighbours (`neighbours`), else as follows
 anything else             gather or scatter
 ========================  ==================================================================================
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups, is_worth_it
+from weft.codegen.widen.apart_updates import update_of, widen_apart_update
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.gather_pairs import GatherPair, find_pairs, widen_pair
@@ -121,7 +123,10 @@ def widen_load(w: Widening, load: Instruction) -> None:
         w.remark(load, "table")
         result = look_up(w, load, table)
     elif form == "gather":
-        result = _gather(w, load)
+        gathered = _gather(w, load)
+        if gathered is None:
+            return
+        result = gathered
     elif form == "reversed":
         result = _reverse(w, _vector_load(w, load, _first_of_reversed(w, load), form))
     else:
@@ -132,6 +137,10 @@ def widen_load(w: Widening, load: Instruction) -> None:
 
 def widen_store(w: Widening, store: Instruction) -> None:
     """Widen a plain store."""
+    if store in w.updates:
+        w.remark(store, "lane by lane")
+        widen_apart_update(w, w.updates[store])
+        return
     form = address_form(w, store)
     group = _group_of(w, store)
     # Interleaved stores do as well, unless they need masks.
@@ -182,8 +191,11 @@ def _may_leave_group(w: Widening, store: Instruction, others: Sequence[Instructi
     )
 
 
-def _gather(w: Widening, load: Instruction) -> Instruction:
-    """Load for each lane from an address of its own, at once where these turn out to be neighbours."""
+def _gather(w: Widening, load: Instruction) -> Instruction | None:
+    """Load for each lane from an address of its own, at once where these turn out to be neighbours.
+
+    None where the store of an update does all.
+    """
 
     def apart() -> Instruction:
         built = gather(w, load, w.lanes.vector(load.type), load.attrs.get("align", 0))
@@ -192,6 +204,11 @@ def _gather(w: Widening, load: Instruction) -> Instruction:
 
     found = neighbours_of(w, load)
     if found is None:
+        update = update_of(w, load)
+        if update is not None and _group_of(w, update.store) is None:
+            w.remark(load, "lane by lane")
+            w.updates[update.operation] = w.updates[update.store] = update
+            return None
         w.remark(load, "gather")
         ask_for_next(w, load)
         return apart()

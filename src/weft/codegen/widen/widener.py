@@ -200,6 +200,9 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         (widen_load if op == "load" else widen_store)(w, instruction)
     elif is_volatile_in_shared(instruction):
         widen_volatile(w, instruction)
+    elif instruction in w.updates:
+        # Its store makes it.
+        pass
     elif is_lane_update(instruction):
         widen_lane_update(w, instruction)
     elif op == "atomicrmw" and widen_atomic(w, instruction):
