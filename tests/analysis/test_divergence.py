@@ -483,6 +483,8 @@ def test_what_one_analysis_asks_of_a_function_does_not_count_for_the_next() -> N
 def test_functions_are_analysed_once_however_often_their_caller_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    computed, compute = [], Summaries._compute
+    monkeypatch.setattr(Summaries, "_compute", lambda *parts: computed.append(parts[2]) or compute(*parts))
     a = Analysed("""
         define i32 @k(i32 %u) {
           %x = call i32 @id(i32 %u)
@@ -492,8 +494,6 @@ def test_functions_are_analysed_once_however_often_their_caller_changes(
           ret i32 %x
         }
         """, width=4)  # fmt: skip
-    computed, compute = [], Summaries._compute
-    monkeypatch.setattr(Summaries, "_compute", lambda *parts: computed.append(parts[2]) or compute(*parts))
     unit = LaneUnit(a.module, a.function, LaneSpace((4,)), {}, AVX2)
     for _ in range(3):
         assert not unit.divergence.is_uniform(a.value("x"))

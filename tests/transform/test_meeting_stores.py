@@ -9,8 +9,10 @@ import weft
 from weft import cuda
 from weft.interp import Memory, Program, run_function
 from weft.ir import Function
+from weft.ir.cfg_view import cfg_of
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
+from weft.transform import meeting_stores
 from weft.transform.meeting_stores import merge_meeting_stores
 
 #        entry
@@ -170,3 +172,33 @@ def test_a_kernel_of_bytes_stores_vectors_without_masks_of_its_own() -> None:
     assert out.tolist() == [2] * 8 + [1] * 56
     text = str(next(iter(marked.inspect_llvm().values())))
     assert re.search(r"store <32 x i8>", text)
+
+
+def test_many_meetings_are_found_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control flow is looked at once, however many stores are merged, those behind others among them."""
+    count = 12
+    parts = "".join(
+        f"""
+        at{k}:
+          %c{k} = icmp slt i32 %n, {k}
+          br i1 %c{k}, label %yes{k}, label %no{k}
+        yes{k}:
+          store i32 3, ptr %q
+          store i32 {k}, ptr %p
+          br label %at{k + 1}
+        no{k}:
+          store i32 4, ptr %q
+          store i32 7, ptr %p
+          br label %at{k + 1}
+        """
+        for k in range(count)
+    )
+    text = f"define void @f(ptr %p, ptr %q, i32 %n) {{\nstart:\n br label %at0\n{parts}\nat{count}:\n ret void\n}}"
+    module = read_module(text)
+    function = module.functions["f"]
+    looks = []
+    monkeypatch.setattr(meeting_stores, "cfg_of", lambda f: looks.append(f) or cfg_of(f))
+    assert merge_meeting_stores(function) == 2 * count
+    assert len(looks) == 1
+    assert sum(i.op == "store" for i in function.instructions()) == 2 * count
+    verify(module)

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from weft.analysis.divergence import analyze_divergence
 from weft.analysis.divergence.operands import Operands
-from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.entry_guard import guard_by_mask
 from weft.codegen.lane_passes import vectorize
@@ -91,7 +90,6 @@ class FunctionVectorizer(Struct):
     _count: dict[Function, int] = field(default_factory=dict)
     _suitable: dict[Function, bool] = field(default_factory=dict)
     _ordered: list[tuple[Function, SimdFunction]] = field(default_factory=list)
-    _results: Summaries = field(default_factory=Summaries)
 
     def simd_function(self, function: Function, signature: SimdSignature) -> SimdFunction | None:
         """The SIMD function for calls with this signature; None when the function cannot be vectorized.
@@ -125,7 +123,7 @@ class FunctionVectorizer(Struct):
     def _unit(self, function: Function, shapes: Mapping[Value, Shape], form: SimdForm) -> LaneUnit:
         return LaneUnit(
             self.module, function, self.lanes, shapes, self.isa, self.find_math, self.simd_function, self.boscc, form,
-            VectorizationSummary(self.lanes.width), self.switches, summaries=self._results,
+            VectorizationSummary(self.lanes.width), self.switches,
         )  # fmt: skip
 
     def _with_few_steps(self, function: Function, signature: SimdSignature) -> SimdSignature:
@@ -162,7 +160,7 @@ class FunctionVectorizer(Struct):
         if not function.fn_type.result.is_void:
             found = analyze_divergence(
                 function, domain=domain_named("product", self.lanes.extents), initial=shapes,
-                width=self.lanes.width, summaries=self._results, partial_entry=signature.masked,
+                width=self.lanes.width, partial_entry=signature.masked,
             )  # fmt: skip
             uniform = found.result.is_uniform
         type = signature.function_type(function.fn_type, uniform)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping
 from msgspec import Struct, field
 
 from weft.analysis.divergence import Divergence, FunctionFacts, analyze_divergence
-from weft.analysis.divergence.summaries import Summaries
 from weft.analysis.shapes import Shape, domain_named
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.widen.calls import FindMath
@@ -89,8 +88,6 @@ class LaneUnit(Struct):
         The name of the function as it was.
     alone
         The function for one lane that it is a copy of, where lanes may call it one after the other.
-    summaries
-        What calls of functions of the module return, for all analyses.
     """
 
     module: Module
@@ -115,7 +112,6 @@ class LaneUnit(Struct):
     rewritten: bool = False
     source: str = ""
     alone: Function | None = None
-    summaries: Summaries = field(default_factory=Summaries)
 
     def __post_init__(self) -> None:
         self.source = self.source or self.function.name
@@ -126,9 +122,8 @@ class LaneUnit(Struct):
         if self.known is None:
             domain = domain_named("product", self.lanes.extents)
             self.known = analyze_divergence(
-                self.function, domain=domain, initial=self.shapes, width=self.lanes.width,
-                summaries=self.summaries, facts=self.facts,
-            )  # fmt: skip
+                self.function, domain=domain, initial=self.shapes, width=self.lanes.width, facts=self.facts
+            )
         return self.known
 
     def analyze_again(self) -> Divergence:
@@ -144,9 +139,7 @@ class LaneUnit(Struct):
             if argument in self.shapes
         }
         domain = domain_named("product", self.lanes.extents)
-        return analyze_divergence(
-            copy, domain=domain, initial=shapes, width=self.lanes.width, summaries=self.summaries
-        )
+        return analyze_divergence(copy, domain=domain, initial=shapes, width=self.lanes.width)
 
     def forget(self) -> None:
         """Note that the function is not what it was."""

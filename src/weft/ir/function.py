@@ -204,6 +204,8 @@ class Module(Struct):
     functions: dict[str, Function] = field(default_factory=dict)
     aliases: dict[str, GlobalAlias] = field(default_factory=dict)
     named_metadata: dict[str, list[Metadata]] = field(default_factory=dict)
+    # Of `weft.analysis.divergence.summaries.summaries_of`.
+    summaries: object = None
 
     def add_function(self, function: Function) -> Function:
         assert function.name not in self.functions, f"@{function.name} is already in the module"

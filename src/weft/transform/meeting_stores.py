@@ -13,7 +13,11 @@ type to one place. Preserves the program under FR.
 
 from __future__ import annotations
 
-from weft.graph.loops import LoopForest, loop_forest
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from weft.graph.loops import Loop, LoopForest, loop_forest
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -28,39 +32,93 @@ _LONGEST = 8
 
 def merge_meeting_stores(function: Function) -> int:
     """Merge the stores at the ends of ways that meet; return how many have gone."""
-    merged = 0
-    while (found := _find(function)) is not None:
-        _merge(*found)
-        merged += len(found[1]) - 1
+    ways, merged = _Ways.of(function), 0
+    pending = list(reversed(function.blocks))
+    while pending:
+        target = pending.pop()
+        while (stores := ways.to_merge(target)) is not None:
+            # What is behind the stores now may end the ways to where they meet.
+            pending.append(ways.merge(target, stores))
+            merged += len(stores) - 1
     if merged:
         remove_dead_instructions(function)
     return merged
 
 
-def _find(function: Function) -> tuple[BasicBlock, list[Instruction]] | None:
-    """A block, and stores to one place at the ends of ways that meet there."""
-    view = cfg_of(function)
-    loops: LoopForest | None = None
-    for number, target in enumerate(view.blocks):
-        stores = _last_stores(view, number)
+class _Ways(Struct):
+    """How blocks are reached, while stores are merged.
+
+    Parameters
+    ----------
+    predecessors
+        Of each block, each once.
+    view
+        The function as it was.
+    inside
+        Blocks that have come since, with the one that they were put before.
+    """
+
+    predecessors: dict[BasicBlock, list[BasicBlock]]
+    view: CFGView
+    inside: dict[BasicBlock, BasicBlock] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: Function) -> _Ways:
+        """The ways of a function as it is."""
+        view = cfg_of(function)
+        return cls(
+            {b: [view.blocks[p] for p in view.cfg.distinct_preds(k)] for k, b in enumerate(view.blocks)}, view
+        )
+
+    def loop(self, block: BasicBlock) -> Loop | None:
+        """The innermost loop around a block."""
+        return self._loops.innermost[self._number(block)]
+
+    def is_header(self, block: BasicBlock) -> bool:
+        """Whether a loop begins with the block."""
+        return block not in self.inside and self._loops.headed_by[self._number(block)] is not None
+
+    @property
+    def _loops(self) -> LoopForest:
+        return loop_forest(self.view.cfg)
+
+    def _number(self, block: BasicBlock) -> int:
+        while block in self.inside:
+            block = self.inside[block]
+        return self.view.index[block]
+
+    def to_merge(self, target: BasicBlock) -> list[Instruction] | None:
+        """Stores to one place at the ends of ways that meet in a block."""
+        stores = _last_stores(self.predecessors[target])
         while len(stores) > 1:
             first, *others = stores
             alike = [first, *(s for s in others if _are_alike(first, s))]
             stores = [s for s in others if s not in alike]
-            if len(alike) < 2:
+            if len(alike) < 2 or self.is_header(target):
                 continue
-            loops = loops or loop_forest(view.cfg)
-            around = {loops.innermost[view.index[b]] for s in alike if (b := s.block) is not None}
-            if loops.headed_by[number] is None and around == {loops.innermost[number]}:
-                return target, alike
-    return None
+            if {self.loop(b) for s in alike if (b := s.block) is not None} == {self.loop(target)}:
+                return alike
+        return None
+
+    def merge(self, target: BasicBlock, stores: list[Instruction]) -> BasicBlock:
+        """Merge the stores; the block that they are in now."""
+        sources = [store.block for store in stores if store.block is not None]
+        meeting = _merge(target, stores)
+        self.inside[meeting] = target
+        self.predecessors[meeting] = sources
+        before = self.predecessors[target]
+        self.predecessors[target] = [
+            meeting if source is sources[0] else source
+            for source in before
+            if source is sources[0] or source not in sources
+        ]
+        return meeting
 
 
-def _last_stores(view: CFGView, number: int) -> list[Instruction]:
+def _last_stores(sources: Iterable[BasicBlock]) -> list[Instruction]:
     """The stores that end the ways which lead to a block and nowhere else."""
     found: list[Instruction] = []
-    for source in dict.fromkeys(view.cfg.preds[number]):
-        block = view.blocks[source]
+    for block in sources:
         if len(block.terminator.successors) != 1:
             continue
         for instruction in reversed(block.instructions[:-1]):
@@ -94,8 +152,8 @@ def _is_same(a: Value, b: Value, left: list[int]) -> bool:
     return all(_is_same(x, y, left) for x, y in zip(a.operands, b.operands, strict=True))
 
 
-def _merge(target: BasicBlock, stores: list[Instruction]) -> None:
-    """Let the ways of the stores meet in a block before `target`, and store there."""
+def _merge(target: BasicBlock, stores: list[Instruction]) -> BasicBlock:
+    """Let the ways of the stores meet in a block before `target`, and store there; that block."""
     first = stores[0]
     assert first.block is not None and target.function is not None
     meeting = target.function.add_block(f"{target.name}.stored", after=first.block)
@@ -117,6 +175,7 @@ def _merge(target: BasicBlock, stores: list[Instruction]) -> None:
     built.attrs, built.metadata, built.loc = dict(first.attrs), first.metadata, first.loc
     for store in stores:
         store.erase()
+    return meeting
 
 
 def _arrived(meeting: BasicBlock, arriving: list[tuple[Value, BasicBlock]], name: str) -> Value:

@@ -9,7 +9,7 @@ from weft.analysis.divergence.facts import FunctionFacts
 from weft.analysis.divergence.operands import Operands
 from weft.analysis.divergence.result import Divergence
 from weft.analysis.divergence.rules import RULES
-from weft.analysis.divergence.summaries import Summaries
+from weft.analysis.divergence.summaries import Summaries, summaries_of
 from weft.analysis.divergence.threads import Scope, ThreadSet
 from weft.analysis.shapes import Domain, Product, Shape
 from weft.ir import Argument, Function, Value
@@ -47,7 +47,7 @@ def analyze_divergence(
     scope, width, dimension
         The thread set (`ThreadSet`): what uniform is to mean.
     summaries
-        Results for called functions, to be shared with other analyses of the module.
+        Results for called functions; by default those that all analyses of the module share.
     partial_entry
         Whether the function may be entered by a part of the threads.
     ranges
@@ -59,7 +59,7 @@ def analyze_divergence(
     if domain is None:
         domain = Product((width,) if scope is Scope.LANES else (None, None, None))
     threads = ThreadSet(scope, domain, dimension)
-    summaries = summaries or Summaries()
+    summaries = summaries_of(function) if summaries is None else summaries
     summaries.begin()
     engine = run_engine(
         facts or FunctionFacts(function),

@@ -21,7 +21,7 @@ from weft.ir import Function, Value
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
 
-Key = tuple[Function, Scope, str, tuple[int | None, ...], tuple[Shape, ...], bool]
+Key = tuple[Function, Scope, str, tuple[int | None, ...], bool, tuple[Shape, ...], bool]
 
 MAX_SIGNATURES = 8
 """Signatures of one function that are told apart; from then on all its arguments count as varying."""
@@ -88,7 +88,7 @@ class Summaries:
             self._forget()
         self._rests_on.setdefault(caller.function, set()).add(callee)
         threads = caller.threads
-        place = (threads.scope, threads.domain.name, threads.domain.extents)
+        place = (threads.scope, threads.domain.name, threads.domain.extents, caller.ranges is not None)
         key: Key = (callee, *place, arguments, partial)
         if key not in self._final and key not in self._depth:
             seen = self._signatures.get(callee, 0)
@@ -106,28 +106,16 @@ class Summaries:
         return self._compute(caller, callee, key)
 
     def _compute(self, caller: Engine, callee: Function, key: Key) -> Shape:
-        """Analyse `callee` until its own result, if it was asked for meanwhile, is stable."""
-        from weft.analysis.divergence.api import run_engine
-
+        """The shape of what `callee` returns, which is kept if it rests on nothing that is assumed further out."""
         depth = len(self._touched)
         self._depth[key] = depth
-        shape = self._provisional.setdefault(key, BOTTOM)
-        join = caller.threads.domain.join
         facts = FunctionFacts(callee)
-        while True:
-            self._touched.append(depth + 1)
-            initial: dict[Value, Shape] = dict(zip(callee.args, key[4], strict=True))
-            engine = run_engine(
-                facts, caller.threads, initial=initial, summaries=self, partial_entry=key[5],
-                with_ranges=caller.ranges is not None,
-            )  # fmt: skip
-            touched = self._touched.pop()
-            new = join(shape, engine.result)
-            stable = new == shape or touched > depth
-            shape = self._provisional[key] = new
-            if stable:
-                break
-        del self._depth[key]
+        try:
+            shape, touched = self._settle(caller, facts, key, depth)
+        finally:
+            # An analysis that ends in an error leaves nothing that the next one takes for its own.
+            del self._depth[key]
+            del self._touched[depth:]
         if touched < depth:
             # It rests on what is assumed of a function further out.
             self._touched[-1] = min(self._touched[-1], touched)
@@ -135,12 +123,49 @@ class Summaries:
             self._final[key] = shape
         return shape
 
+    def _settle(self, caller: Engine, facts: FunctionFacts, key: Key, depth: int) -> tuple[Shape, int]:
+        """Analyse a function until its own result, if it was asked for meanwhile, is stable.
+
+        Returns the result, and the least depth of a provisional one that it rests on.
+        """
+        from weft.analysis.divergence.api import run_engine
+
+        callee, join = facts.function, caller.threads.domain.join
+        shape = self._provisional.setdefault(key, BOTTOM)
+        while True:
+            self._touched.append(depth + 1)
+            initial: dict[Value, Shape] = dict(zip(callee.args, key[5], strict=True))
+            engine = run_engine(
+                facts, caller.threads, initial=initial, summaries=self, partial_entry=key[6],
+                with_ranges=caller.ranges is not None,
+            )  # fmt: skip
+            touched = self._touched.pop()
+            new = join(shape, engine.result)
+            stable = new == shape or touched > depth
+            shape = self._provisional[key] = new
+            if stable:
+                return shape, touched
+
+
+def summaries_of(function: Function) -> Summaries:
+    """The summaries that analyses of the function's module share."""
+    module = function.module
+    if module is None:
+        return Summaries()
+    if not isinstance(module.summaries, Summaries):
+        module.summaries = Summaries()
+    return module.summaries
+
 
 def _state(function: Function) -> tuple[object, ...]:
     """What the function's code consists of; it changes with the code."""
-    parts: list[object] = []
+    parts: list[object] = [function.attributes, *(argument.attributes for argument in function.args)]
     for block in function.blocks:
         parts += (block, block.predicate)
         for i in block.instructions:
-            parts += (i, i.flags, i.attrs.get("predicate"), i.total, *i.used_values(), *i.blocks)
+            parts += (i, i.op, i.flags, i.total, *i.used_values(), *i.blocks)
+            if i.attrs:
+                parts.append(dict(i.attrs))
+            if i.metadata:
+                parts.append(i.metadata.get("range"))
     return tuple(parts)

@@ -169,7 +169,7 @@ def insert_boscc(
             result.note(region, guard, twin=False)
             guards.update(dict.fromkeys(region.own, guard))
             added += [guard, skip]
-        for around in regions:
+        for around in regions if added else ():
             if region.source in around.blocks:
                 around.blocks.update(dict.fromkeys(added))
     return result
