@@ -439,6 +439,26 @@ def test_summaries_are_polymorphic_in_shapes_and_know_recursion() -> None:
     assert not a.is_uniform_object("own")
 
 
+def test_what_analyses_share_is_of_one_dimension() -> None:
+    """Lanes along x agree in y, and those along y do not; analyses of a module share what functions return."""
+    module = read_module("""
+        declare i64 @weft.local.id(i32)
+        define internal i64 @row() noinline {
+          %y = call i64 @weft.local.id(i32 1)
+          ret i64 %y
+        }
+        define void @k(ptr %p) "weft.kernel" {
+          %r = call i64 @row()
+          store i64 %r, ptr %p
+          ret void
+        }""")
+    kernel = module.functions["k"]
+    call = next(i for i in kernel.instructions() if i.op == "call")
+    for dimension, uniform in ((0, True), (1, False), (0, True), (None, False)):
+        found = analyze_divergence(kernel, width=8, dimension=dimension)
+        assert found.is_uniform(call) == uniform, dimension
+
+
 def test_summaries_of_functions_that_changed_are_forgotten() -> None:
     """What a function returns is made varying, two calls deep, between two analyses that share summaries."""
     a = Analysed("""

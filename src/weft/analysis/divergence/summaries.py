@@ -21,7 +21,8 @@ from weft.ir import Function, Value
 if TYPE_CHECKING:
     from weft.analysis.divergence.engine import Engine
 
-Key = tuple[Function, Scope, str, tuple[int | None, ...], bool, tuple[Shape, ...], bool]
+Place = tuple[Scope, str, tuple[int | None, ...], int | None, bool]
+Key = tuple[Function, Place, tuple[Shape, ...], bool]
 
 MAX_SIGNATURES = 8
 """Signatures of one function that are told apart; from then on all its arguments count as varying."""
@@ -88,13 +89,14 @@ class Summaries:
             self._forget()
         self._rests_on.setdefault(caller.function, set()).add(callee)
         threads = caller.threads
-        place = (threads.scope, threads.domain.name, threads.domain.extents, caller.ranges is not None)
-        key: Key = (callee, *place, arguments, partial)
+        domain, with_ranges = threads.domain, caller.ranges is not None
+        place = (threads.scope, domain.name, domain.extents, threads.dimension, with_ranges)
+        key: Key = (callee, place, arguments, partial)
         if key not in self._final and key not in self._depth:
             seen = self._signatures.get(callee, 0)
             if seen >= MAX_SIGNATURES:
                 varying = tuple(caller.varying(a) for a in callee.args)
-                key = (callee, *place, varying, True)
+                key = (callee, place, varying, True)
             self._signatures[callee] = seen + 1
         found = self._final.get(key)
         if found is not None:
@@ -134,9 +136,9 @@ class Summaries:
         shape = self._provisional.setdefault(key, BOTTOM)
         while True:
             self._touched.append(depth + 1)
-            initial: dict[Value, Shape] = dict(zip(callee.args, key[5], strict=True))
+            initial: dict[Value, Shape] = dict(zip(callee.args, key[2], strict=True))
             engine = run_engine(
-                facts, caller.threads, initial=initial, summaries=self, partial_entry=key[6],
+                facts, caller.threads, initial=initial, summaries=self, partial_entry=key[3],
                 with_ranges=caller.ranges is not None,
             )  # fmt: skip
             touched = self._touched.pop()
