@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from frontend.kernels import text_of
 from weft import cuda, ptx
 
 C_SOURCE = """
@@ -109,3 +110,32 @@ def test_each_tile_votes_for_itself(options):
         out = np.zeros((64, 4), np.int32)
         kernel(x, out)
         assert np.array_equal(out, wanted.reshape(64, 4).astype(np.int32)), door
+
+
+def at_once(x, out):
+    i = cuda.grid(1)
+    if i % 3 != 0:
+        out[i, 0] = cuda.any_sync(cuda.activemask(), x[i] > 90)
+        out[i, 1] = cuda.all_sync(cuda.activemask(), x[i] < 90)
+
+
+def kept(x, out):
+    i = cuda.grid(1)
+    everyone = cuda.activemask()
+    if i % 3 != 0:
+        out[i, 0] = cuda.any_sync(everyone, x[i] > 90)
+        out[i, 1] = cuda.all_sync(everyone, x[i] < 90)
+
+
+@pytest.mark.parametrize(("function", "plain"), [(at_once, True), (kept, False)])
+def test_masks_of_those_that_are_active_ask_nobody_else(function, plain: bool) -> None:
+    x = np.random.default_rng(3).integers(0, 96, 96).astype(np.int32)
+    out = np.full((96, 2), -1, np.int32)
+    kernel = cuda.jit(function)
+    kernel[3, 32](x, out)
+    for warp in range(3):
+        here = np.arange(32 * warp, 32 * warp + 32)
+        here = here[here % 3 != 0]
+        assert (out[here, 0] == (x[here] > 90).any()).all()
+        assert (out[here, 1] == (x[here] < 90).all()).all()
+    assert ("weft.ballot" not in text_of(function, x, out)) == plain

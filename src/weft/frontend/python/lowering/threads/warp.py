@@ -20,6 +20,7 @@ from weft.frontend.python.lowering.threads import warp_sync
 from weft.frontend.python.types import Scalar, boolean, int32, int64, pyint, uint32, uint64
 from weft.ir.builder import const_int
 from weft.ir.constants import FALSE, TRUE, ConstInt
+from weft.ir.instruction import Instruction
 from weft.ir.types import I32, I64, int_type
 from weft.ir.values import Value
 
@@ -58,6 +59,14 @@ def _vote(low: Lowering, intrinsic: str, test: Value) -> Value:
     return low.builder.call(low.unit.intrinsic(intrinsic), (test,))
 
 
+def _is_active(low: Lowering, mask: Value) -> bool:
+    """Whether a mask names all threads that are active where it is used."""
+    if not isinstance(mask, Instruction) or mask.op != "trunc" or mask.block is not low.builder.block:
+        return False
+    lanes = mask.operands[0]
+    return isinstance(lanes, Instruction) and lanes.callee_name == "weft.active" and lanes.block is mask.block
+
+
 def _named(low: Lowering, mask: Value, test: Value) -> Value:
     """The lanes of a mask for which a test holds: each lane may have a mask of its own."""
     votes = low.builder.cast("trunc", _vote(low, "weft.ballot", test), I32)
@@ -67,22 +76,22 @@ def _named(low: Lowering, mask: Value, test: Value) -> Value:
 def _any(low: Lowering, mask: Value | None, test: Value) -> Value:
     if low.unit.options.gpu:
         return warp_sync.vote(low, "any", mask, test)
-    if mask is not None and not isinstance(mask, ConstInt):
+    if mask is None or _is_active(low, mask):
+        return _vote(low, "weft.any", test)
+    if not isinstance(mask, ConstInt):
         return low.builder.icmp("ne", _named(low, mask, test), const_int(0, I32))
-    if mask is not None:
-        test = low.builder.select(_takes_part(low, mask), test, FALSE)
-    return _vote(low, "weft.any", test)
+    return _vote(low, "weft.any", low.builder.select(_takes_part(low, mask), test, FALSE))
 
 
 def _all(low: Lowering, mask: Value | None, test: Value) -> Value:
     if low.unit.options.gpu:
         return warp_sync.vote(low, "all", mask, test)
-    if mask is not None and not isinstance(mask, ConstInt):
+    if mask is None or _is_active(low, mask):
+        return _vote(low, "weft.all", test)
+    if not isinstance(mask, ConstInt):
         fails = low.builder.binary("xor", test, TRUE)
         return low.builder.icmp("eq", _named(low, mask, fails), const_int(0, I32))
-    if mask is not None:
-        test = low.builder.select(_takes_part(low, mask), test, TRUE)
-    return _vote(low, "weft.all", test)
+    return _vote(low, "weft.all", low.builder.select(_takes_part(low, mask), test, TRUE))
 
 
 def _arguments(low: Lowering, args: Arguments) -> tuple[Value | None, Value]:
