@@ -41,18 +41,11 @@ def test_a_parameter_that_is_assigned():
 def test_the_same_text_without_them_has_other_code():
     plain = weft.jit(_sum)
     assert plain(X) == pytest.approx(30.0, rel=1e-14)
-    declared = weft.jit(locals={"s": "float32"})(_sum_again)
+    declared = weft.jit(locals={"s": "float32"})(_sum)
     assert declared(X) == WANTED[0]
 
 
 def _sum(x):
-    s = 0.0
-    for i in range(x.size):
-        s += x[i]
-    return s
-
-
-def _sum_again(x):
     s = 0.0
     for i in range(x.size):
         s += x[i]
@@ -93,3 +86,16 @@ def test_the_dtype_of_a_range_by_position():
     made = weft.jit(lambda n: np.arange(0, n, 2, np.int16))
     np.testing.assert_array_equal(made(7), np.arange(0, 7, 2, np.int16))
     assert made(7).dtype == np.int16
+
+
+def _third(x):
+    y = x / 3
+    return y
+
+
+def test_other_decorators_of_the_same_function_have_their_own() -> None:
+    short, long = weft.jit(locals={"y": "float32"})(_third), weft.jit(_third)
+    assert short(1.0) == np.float32(1 / 3)
+    assert long(1.0) == 1 / 3
+    assert weft.jit(locals={"y": "int8"})(_third)(7.0) == 2
+    assert short(2.0) == np.float32(2 / 3) and long(2.0) == 2 / 3

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from weft.diag.call_site import located
 from weft.diag.errors import ArgumentError, SignatureError
 from weft.diag.remarks import Remark
-from weft.frontend.python.local_types import LocalTypes, declare
+from weft.frontend.python.local_types import LocalTypes, declaring
 from weft.frontend.python.overloads import NoSignature, best_or_unaligned, converted
 from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
@@ -65,7 +65,7 @@ class JitFunction(Portable, Dispatched):
         locals: LocalTypes = (),
     ) -> None:
         Dispatched.__init__(self)
-        declare(function, locals)
+        function = declaring(function, locals)
         functools.update_wrapper(self, function)
         self.py_func = function
         remember_text(function)

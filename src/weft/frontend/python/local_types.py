@@ -1,11 +1,12 @@
 """The types that a decorator declares for variables of a function: ``locals={"total": float32}``.
 
-Numbers only: what is assigned to such a variable is converted to its type, as numba does. They belong to the function,
-as its code does, wherever it is called from.
+Numbers only: what is assigned to such a variable is converted to its type, as numba does. They belong to what the
+decorator makes of the function, wherever that is called from.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -40,10 +41,22 @@ def local_types(given: Mapping[str, Any]) -> LocalTypes:
     return tuple(found)
 
 
-def declare(function: FunctionType, declared: LocalTypes) -> None:
-    """Let variables of a function have these types."""
-    if declared:
-        _declared[function] = declared
+def declaring(function: FunctionType, declared: LocalTypes) -> FunctionType:
+    """Return a function whose variables have these types: a copy, as others may be made of the same one."""
+    if not declared:
+        return function
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(copy, function)
+    del copy.__wrapped__
+    _declared[copy] = declared
+    return copy
 
 
 def declared_for(function: Any) -> LocalTypes:
