@@ -90,7 +90,7 @@ def test_the_dtype_of_a_range_by_position():
 
 def _third(x):
     y = x / 3
-    return y
+    return y if x else y
 
 
 def test_other_decorators_of_the_same_function_have_their_own() -> None:
