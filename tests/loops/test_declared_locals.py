@@ -90,7 +90,8 @@ def test_the_dtype_of_a_range_by_position():
 
 def _third(x):
     y = x / 3
-    return y if x else y
+    y += 0
+    return y
 
 
 def test_other_decorators_of_the_same_function_have_their_own() -> None:

@@ -53,8 +53,9 @@ def declaring(function: FunctionType, declared: LocalTypes) -> FunctionType:
         function.__closure__,
     )
     copy.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(copy, function)
-    del copy.__wrapped__
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        setattr(copy, name, getattr(function, name))
+    copy.__dict__.update(function.__dict__)
     _declared[copy] = declared
     return copy
 
