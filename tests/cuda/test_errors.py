@@ -43,7 +43,7 @@ MISTAKES = [
     (errors.ArgumentError, "and got 3", lambda: kernel[1, 8](2.0, ones(), ones())),
     (errors.ArgumentError, "and got 3", lambda: kernel[1, 8](2.0, ones(), "text")),
     (errors.ArgumentError, "x by name", lambda: kernel[1, 8](2.0, x=ones())),
-    (errors.ArgumentError, "'factor' of scale: .* type str", lambda: kernel[1, 8]("2", ones())),
+    (errors.ArgumentError, "'factor' of scale: .* type bytes", lambda: kernel[1, 8](b"2", ones())),
     (errors.ArgumentError, "'x' of scale: .* list", lambda: kernel[1, 8](2.0, [1.0])),
     (errors.ArgumentError, "'x' of scale: dtype >f4", lambda: kernel[1, 8](2.0, ones(dtype=">f4"))),
     (errors.ArgumentError, "'factor' of scale: .* does not fit", lambda: kernel[1, 8](2**70, ones())),

@@ -133,7 +133,9 @@ def test_what_has_no_record_goes_through_python(seen: list[tuple[Any, ...]]) -> 
         assert len(seen) == before + 2, value
     with pytest.raises(weft.errors.ArgumentError, match=r"does not fit|int64"):
         function(1 << 70)
-    with pytest.raises(weft.errors.ArgumentError, match="str"):
+    with pytest.raises(weft.errors.ArgumentError, match="bytes"):
+        function(b"text")
+    with pytest.raises(weft.errors.TypingError, match="no operation 'text'"):
         function("text")
     with pytest.raises(weft.errors.SignatureError):
         function(1, 2)
