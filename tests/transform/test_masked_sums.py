@@ -88,6 +88,12 @@ def test_the_greatest_index_and_length_meet_no_wrap_around() -> None:
         ("%sum = fadd", "store double %x, ptr %place\n  %sum = fadd"),
         ("%x = load double, ptr %place", "%y = load double, ptr %place\n  %x = frem double %y, 2.0"),
         ("%sum = fadd fast double %total, %x", "%sum = fmul fast double %total, %x"),
+        (
+            # LLVM would tell the user that it does not know this one.
+            "%sum = fadd fast double %total, %x",
+            "%less = fcmp fast olt double %x, %total\n  %sum = select i1 %less, double %x, double %total",
+        ),
+        ("ret double %result", "%last = sitofp i64 %k to double\n  ret double %last"),
     ],
 )
 def test_other_loops_stay(old: str, new: str) -> None:

@@ -93,14 +93,16 @@ def mark_scalar(back_edge: Instruction) -> None:
 
 
 def mark_masked(back_edge: Instruction, lanes: int) -> None:
-    """Ask LLVM to vectorize the loop with this back edge in so many lanes, the last ones of it under a mask."""
-    _add(back_edge, MDTuple([MDString(_VECTORIZE), MDValue(ConstInt(I1, 1))]))
+    """Let LLVM vectorize the loop with this back edge in so many lanes, the last iterations under a mask.
+
+    Where it is asked to, it warns the user if it does not.
+    """
     for name, type, value in ((_WIDTH, I32, lanes), (_INTERLEAVE, I32, 1), (_MASKED, I1, 1)):
         _add(back_edge, MDTuple([MDString(name), MDValue(ConstInt(type, value))]))
 
 
 def is_masked(back_edge: Instruction) -> bool:
-    """Whether LLVM is asked to vectorize the loop with this back edge, the last iterations under a mask."""
+    """Whether LLVM is to vectorize the loop with this back edge with the last iterations under a mask."""
     return any(p.items[:1] == [MDString(_MASKED)] for p in _noted(back_edge))
 
 

@@ -4,7 +4,7 @@
 
 Rows of sparse matrices and lists of neighbours have a few elements, each row another number of them. What is left over
 behind four or eight iterations at a time runs one by one then, as often as not, and for how many times nobody foresees.
-LLVM's vectorizer is asked for eight lanes, of which the last ones do not run (``predicate``). Indices are asked for
+LLVM's vectorizer is told of eight lanes, of which the last ones do not run (``predicate``). Indices are asked for
 their signs in lanes, in 32 bits where they and the number of elements have no more::
 
     sext j + (j < 0 ? n : 0)                                        sext (j + (j < 0 ? trunc n : 0))
@@ -25,7 +25,8 @@ from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_masked
-from weft.ir.types import I32, I64
+from weft.ir.types import F32, F64, I8, I16, I32, I64, IntType
+from weft.transform.loops.folds import Fold
 from weft.transform.loops.sums_in_fours import Sums, sums_of
 
 LANES = 8
@@ -55,11 +56,26 @@ def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool])
 
 
 def _has_lanes(found: Sums) -> bool:
+    """Whether LLVM's vectorizer takes the loop: of what it is to vectorize, and does not, it tells the user."""
+    inside = set(found.loop.blocks)
+    if any(user.block not in inside for user in found.loop.counter.phi.instruction_users()):
+        return False
+    if not all(map(_is_known, found.sums)):
+        return False
     instructions = [i for block in found.loop.blocks for i in block.instructions]
     return not any(
         i.op in _ONE_BY_ONE or (i.op == "call" and not (i.callee_name or "").startswith(_IN_LANES))
         for i in instructions
     )
+
+
+def _is_known(one: Fold) -> bool:
+    """Whether LLVM knows a fold: integers of usual lengths, floats with all promises where they are chosen."""
+    type, chosen = one.phi.type, one.result
+    if isinstance(type, IntType):
+        return type in (I8, I16, I32, I64)
+    free = chosen.op != "select" or "fast" in chosen.flags or {"nnan", "nsz"} <= set(chosen.flags)
+    return type in (F32, F64) and free
 
 
 def _ask_in_short(question: Instruction, number: Value, ranges: Ranges) -> None:
