@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 
 import weft
+from weft.analysis.divergence import analyze_divergence
+from weft.analysis.shapes import domain_named
+from weft.costs.regions import RegionCosts
+from weft.ir.reader import read_module
+from weft.machine.targets import AVX512
 
 N = 200
 
@@ -57,3 +62,29 @@ def test_arithmetic_behind_lookups_gets_no_vote(function, votes: bool, monkeypat
         np.testing.assert_allclose(out[i], wanted, rtol=1e-3, atol=1e-6)
     said = any("is skipped by lane groups none of whose lanes" in r.message for r in compiled.remarks)
     assert said == votes
+
+
+def test_a_condition_may_have_any_length() -> None:
+    """A hash has thousands of steps, one after the other."""
+    steps = "\n".join(f"  %x{k + 1} = mul i32 %x{k}, 17" for k in range(3000))
+    kernel = read_module(f"""
+        define void @k(ptr %p, i64 %tid) "weft.kernel" {{
+        entry:
+          %i = getelementptr i32, ptr %p, i64 %tid
+          %j = load i32, ptr %i
+          %q = getelementptr i32, ptr %p, i32 %j
+          %x0 = load i32, ptr %q
+        {steps}
+          %c = icmp slt i32 %x3000, 0
+          br i1 %c, label %some, label %done
+        some:
+          br label %done
+        done:
+          ret void
+        }}""").functions["k"]
+    domain = domain_named("product", (16,))
+    divergence = analyze_divergence(
+        kernel, domain=domain, initial={kernel.args[1]: domain.strided(1, 64, 16)}, width=16
+    )
+    costs = RegionCosts.of(divergence, 16, AVX512)
+    assert costs.chances(kernel.blocks[0], kernel.blocks[1]).looked_up == 1

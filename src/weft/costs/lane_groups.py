@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -24,7 +24,7 @@ from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.lane_registers import LaneRegisters
 from weft.costs.loaded_lengths import counts_to_loaded
 from weft.costs.regions import RegionCosts
-from weft.costs.run_addresses import run_addresses
+from weft.costs.run_addresses import run_addresses, with_addresses
 from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
 from weft.costs.votes import regions_by_size, won_by_skips
 from weft.graph.cfg import reverse_postorder
@@ -94,7 +94,7 @@ class WidthModel:
         self._order = reverse_postorder(self._view.cfg.succs)
         self._regions = regions_by_size(divergence)
         self._rows = reread_rows(divergence)
-        self._copied = _with_addresses(load for row in self._rows.rows for load in row.reads)
+        self._copied = with_addresses(load for row in self._rows.rows for load in row.reads)
         self._registers = LaneRegisters(divergence, isa, self._in_vectors)
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
@@ -130,7 +130,7 @@ class WidthModel:
             for load in row.reads
         ]
         # Where a row is read from its copy nobody asks where it was.
-        copied = dict.fromkeys(_with_addresses(reads), 0.0)
+        copied = dict.fromkeys(with_addresses(reads), 0.0)
         for load in reads:
             bits = 8 * self._layout.size(load.type)
             copied[load] = memory_cost("load", "contiguous", bits, width, self._isa).cycles
@@ -396,17 +396,3 @@ class WidthModel:
         if op == "call":
             op = ".".join((instruction.callee_name or "").split(".")[:2])
         return instruction_cost(op, 32, 1, self._isa).latency
-
-
-def _with_addresses(loads: Iterable[Instruction]) -> set[Instruction]:
-    """Loads, and what is computed for their addresses alone."""
-    found = set(loads)
-    work = list(found)
-    while work:
-        for value in work.pop().operands:
-            if not isinstance(value, Instruction) or value.is_phi or value in found:
-                continue
-            if all(user in found for user in value.instruction_users()):
-                found.add(value)
-                work.append(value)
-    return found

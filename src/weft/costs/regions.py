@@ -36,6 +36,7 @@ from weft.costs.instructions import (
     table_cost,
 )
 from weft.costs.memory import is_a_step_apart
+from weft.graph.cfg import reverse_postorder
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.types import Type
 from weft.machine.targets import Isa
@@ -97,6 +98,7 @@ class RegionCosts(Struct):
     isa: Isa
     leaving: Collection[BasicBlock] = ()
     _active: dict[BasicBlock, float] = field(default_factory=dict)
+    _looked_up: dict[Value, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -199,7 +201,7 @@ class RegionCosts(Struct):
             saved += chances.made + self._spread_masks(blocks)
         if chances.all >= MOST:
             saved += self.sharing(everywhere)
-        return saved * chances.all - self._test(chances.all, chances.made is not None, 0)
+        return saved * chances.all - self._test(chances.all, chances.made is not None)
 
     def _spread_masks(self, blocks: Collection[BasicBlock]) -> float:
         """Cycles that it takes to have a mask as wide as what is accessed under it, where masks are no registers."""
@@ -247,7 +249,7 @@ class RegionCosts(Struct):
         is_row = row_step(self.divergence, location, wide[0]) == layout.store_size(access.accessed_type)
         return Runs((), row, self.width // row) if is_row else found.runs
 
-    def _test(self, chance: float, scalar: bool, looked_up: int) -> float:
+    def _test(self, chance: float, scalar: bool, looked_up: int = 0) -> float:
         c = self.constants
         if scalar:
             return c.scalar_test
@@ -257,19 +259,15 @@ class RegionCosts(Struct):
 
     def _lookups_before(self, condition: Value) -> int:
         """How many gathers one after the other a condition is computed from, in its iteration."""
-        known: dict[Value, int] = {}
-
-        def of(value: Value) -> int:
-            if not isinstance(value, Instruction) or value.is_phi:
-                return 0
-            if value not in known:
-                known[value] = 0
-                behind = max(map(of, value.operands), default=0)
-                gathers = value.op == "load" and value.is_plain_access and self._form(value) == "gather"
-                known[value] = behind + gathers
-            return known[value]
-
-        return of(condition)
+        if not self._looked_up:
+            view = self.probability.view
+            for number in reverse_postorder(view.cfg.succs):
+                for i in view.blocks[number].instructions:
+                    if not i.is_phi and not i.type.is_void:
+                        before = max((self._looked_up.get(v, 0) for v in i.operands), default=0)
+                        gathers = i.op == "load" and i.is_plain_access and self._form(i) == "gather"
+                        self._looked_up[i] = before + gathers
+        return self._looked_up.get(condition, 0)
 
     def cycles(self, instruction: Instruction) -> float:
         """What the instruction costs a lane group whose threads all run it."""

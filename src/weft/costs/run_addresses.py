@@ -7,6 +7,8 @@ row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.analysis.divergence import Divergence
 from weft.ir import Instruction, Value
 
@@ -41,3 +43,17 @@ def _served(
         runs = divergence.access_form(user).runs
         return None if runs is None else runs.count
     return found.get(user)
+
+
+def with_addresses(loads: Iterable[Instruction]) -> set[Instruction]:
+    """Loads, and what is computed for their addresses alone."""
+    found = set(loads)
+    work = list(found)
+    while work:
+        for value in work.pop().operands:
+            if not isinstance(value, Instruction) or value.is_phi or value in found:
+                continue
+            if all(user in found for user in value.instruction_users()):
+                found.add(value)
+                work.append(value)
+    return found
