@@ -60,6 +60,16 @@ def total(a):
     return s
 
 
+def product(x, y, out):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * y[i]
+    out[0] = s
+
+
+GENERALIZED = (["(float64[:], float64[:], float64[:])"], "(n),(n)->()")
+
+
 def small() -> dict[str, Peers]:
     """Calls on ten elements, or ten times ten."""
     import numba
@@ -110,6 +120,10 @@ def small() -> dict[str, Peers]:
     for name, (function, call) in calls.items():
         mine, other = weft.jit(function), numba.njit(function)
         found[name] = (lambda call=call, f=mine: call(f), lambda call=call, f=other: call(f), None)
+    rows_by, theirs_by = weft.guvectorize(*GENERALIZED)(product), numba.guvectorize(*GENERALIZED)(product)
+    found["weft.guvectorize, (n),(n)->(), f(x, x)"] = lambda: rows_by(x, x), lambda: theirs_by(x, x), None
+    found["f(m, x)"] = lambda: rows_by(m, x), lambda: theirs_by(m, x), None
+    found["f(m, x, z)"] = lambda: rows_by(m, x, out), lambda: theirs_by(m, x, out), None
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft.errors import ArgumentError, SignatureError
+from weft.loops.core_plan import MOST_PLANS
 from weft.loops.core_signature import parse_core_signature
 
 
@@ -160,3 +161,51 @@ def test_axes_of_the_core():
     for wrong in ({"axis": 0}, {"axes": [(1, 0), 0]}, {"axis": 0, "axes": [(1, 0), 0, 0]}):
         with pytest.raises(ArgumentError, match="axes="):
             times(x, v, **wrong)
+
+
+def test_calls_that_are_known_take_whatever_has_the_same_extents(rng) -> None:
+    b = rng.random(5)
+    for a in (rng.random((6, 5)), rng.random((5, 6)).T, rng.random((6, 10))[:, ::-2], rng.random((6, 5))):
+        for y in (b, np.repeat(b, 2)[::2], b[::-1]):
+            y.setflags(write=False)
+            assert np.allclose(dot(a, y), a @ y)
+    # By position, where the result is an operand, and lies in steps.
+    x = rng.random((4, 3))
+    for _ in range(2):
+        wanted = x * np.float64(2)
+        assert scale(x, np.array(2.0), x) is x and np.allclose(x, wanted)
+        out = np.zeros((4, 6))[:, ::2]
+        assert scale(x, np.array(2.0), out) is out and np.allclose(out, x * 2)
+        with pytest.raises(ArgumentError, match=r"result 1 of scale is float64\[3\], not float64\[4, 3\]"):
+            scale(x, np.array(2.0), np.zeros(3))
+
+
+def test_python_numbers_choose_a_signature_in_each_call(rng) -> None:
+    x = rng.random(3).astype(np.float32)
+    assert [scale(x, a).dtype for a in (np.float32(2), 2.0, np.array(2.0), np.float32(2))] == [
+        np.float32,
+        np.float64,
+        np.float64,
+        np.float32,
+    ]
+
+
+def test_plans_are_few(rng) -> None:
+    for n in range(1, 200):
+        a, b = rng.random((2, n)), rng.random(n)
+        assert np.allclose(dot(a, b), a @ b)
+    assert 0 < len(dot._plans) <= MOST_PLANS
+
+
+def test_an_array_for_all_rows_is_only_read(rng) -> None:
+    @weft.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()")
+    def spoils(x, y, out):
+        y[0] = x[0]
+        out[0] = y[0]
+
+    with pytest.raises(weft.errors.TypingError, match="this array is read-only"):
+        spoils(rng.random((4, 3)), rng.random(3))
+    y = rng.random(3)
+    with pytest.raises(weft.errors.TypingError, match="this array is read-only"):
+        spoils(rng.random((4, 3)), y)
+    assert y.flags.writeable

@@ -7,7 +7,6 @@ run as one parallel loop, in lanes and on all cores.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence, Set
 from types import FunctionType
 from typing import Any
@@ -20,16 +19,18 @@ from weft.frontend.python.portable import Portable
 from weft.frontend.python.signatures import parse_signature
 from weft.frontend.python.source_text import remember_text
 from weft.frontend.python.typeof import from_dtype
-from weft.frontend.python.types import Array, KernelType, Scalar, Signature, array_type, none
+from weft.frontend.python.types import KernelType, Signature, array_type, none
 from weft.frontend.python.wording import python_function
 from weft.jit_options import JitOptions, jit_options
 from weft.loops.core_axes import Axes, core_axes, core_back, core_last
+from weft.loops.core_plan import Plan, Plans, ResultPlan, Values, dtype_of, plan_call
 from weft.loops.core_signature import CoreSignature, parse_core_signature
 from weft.loops.generalized_loops import over_rows
 from weft.loops.jit_function import JitFunction
 from weft.loops.results import as_array, device_class, host_array, result_array, takes_number
 from weft.switches import DEFAULT_REPLACEMENT, SWITCHES, switches
 
+_PLAIN = {np.ndarray}
 _DECLARE = 'with @weft.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)") it makes them'
 
 
@@ -150,6 +151,7 @@ class GeneralizedFunction(Portable):
                     hint="results are its last arguments: write void(...)",
                 )
         self._loop = JitFunction(over_rows(function), options)
+        self._plans = Plans()
 
     @located
     def __call__(
@@ -186,6 +188,10 @@ class GeneralizedFunction(Portable):
             The number of arguments, their types, or shapes do not fit.
         """
         del stream
+        if out is None and axis is None and axes is None and {*map(type, args)} == _PLAIN:
+            plan = self._plans.get(args)
+            if plan is not None:
+                return self._run(plan, args[: self.nin], args[self.nin :])
         outs: list[Any] = list(args[self.nin :])
         if out is not None:
             if outs:
@@ -210,23 +216,30 @@ class GeneralizedFunction(Portable):
         arrays = [np.asarray(a) for a in hosts]
         weak = [type(a) in (bool, int, float, complex) for a in hosts]
         types = self._types(arrays, weak) if self.signatures else self._own_types(arrays, outs)
-        sizes, loop = self._shapes(arrays)
-        inputs = [self._rows(a.astype(_dtype(t), copy=False), dims, sizes, loop, isinstance(t, Array))
-                  for a, t, dims in zip(arrays, types, self.core.inputs, strict=False)]  # fmt: skip
-        results = self._results(outs, types[self.nin :], sizes, loop)
+        plan = plan_call(self.name, self.core, arrays, types)
+        # What a Python number becomes follows from its value, too.
+        if not any(weak):
+            self._plans.keep((*arrays, *outs), plan)
+        return self._run(plan, arrays, outs)
+
+    def _run(self, plan: Plan, arrays: Sequence[Values], outs: Sequence[Values]) -> Any:
+        """A call for plain arrays."""
+        inputs = [each.apply(array) for each, array in zip(plan.operands, arrays, strict=True)]
+        results = [np.empty(each.whole, each.dtype) for each in plan.results] if not outs else [
+            self._given(place, *pair) for place, pair in enumerate(zip(outs, plan.results, strict=True))
+        ]  # fmt: skip
         # What is in an array that the caller gives may be added to.
-        made = [r if _is_plain(r, given, inputs) else np.array(r, order="C") for r, given in results]
-        count = math.prod(loop)
-        if count:
-            stacks = [
-                m.reshape(count, *(self._core_shape(d, sizes) or (1,)))
-                for m, d in zip(made, self.core.outputs, strict=True)
-            ]
-            self._loop(count, (*inputs, *stacks))
-        values = self._returned(results, made)
-        if not outs:
-            return values
-        return outs[0] if self.nout == 1 else tuple(outs)
+        made = [r if _is_plain(r, inputs) else np.array(r, order="C") for r in results] if outs else results
+        if plan.count:
+            stacks = [m.reshape(each.rows) for m, each in zip(made, plan.results, strict=True)]
+            self._loop(plan.count, (*inputs, *stacks))
+        if outs:
+            for array, filled in zip(results, made, strict=True):
+                if array is not filled:
+                    array[...] = filled
+            return outs[0] if self.nout == 1 else tuple(outs)
+        values = [array if array.ndim else array[()] for array in made]
+        return values[0] if self.nout == 1 else tuple(values)
 
     def _along(self, axes: Axes, args: Sequence[Any], outs: Sequence[Any]) -> Any:
         """A call for axes of the core that are not the last ones."""
@@ -245,13 +258,13 @@ class GeneralizedFunction(Portable):
         if not self.signatures:
             raise ArgumentError(f"{self.name} has no signature, which its results follow from", hint=_DECLARE)
         weak = [type(a) in (bool, int, float, complex) for a in args]
-        return [_dtype(t) for t in self._types([np.asarray(a) for a in args], weak)[self.nin :]]
+        return [dtype_of(t) for t in self._types([np.asarray(a) for a in args], weak)[self.nin :]]
 
-    def _types(self, arrays: Sequence[np.ndarray[Any, Any]], weak: Sequence[bool]) -> tuple[KernelType, ...]:
+    def _types(self, arrays: Sequence[Values], weak: Sequence[bool]) -> tuple[KernelType, ...]:
         """The first signature of the arguments' own types, else that takes them safely, else Python numbers as weak."""
         for casting, as_numbers in (("no", False), ("safe", False), ("safe", True)):
             for signature in self.signatures:
-                given = zip(arrays, weak, map(_dtype, signature.args), strict=False)
+                given = zip(arrays, weak, map(dtype_of, signature.args), strict=False)
                 if all(
                     takes_number(dtype, a) if number and as_numbers else np.can_cast(a.dtype, dtype, casting)  # type: ignore[arg-type]
                     for a, number, dtype in given
@@ -263,9 +276,7 @@ class GeneralizedFunction(Portable):
             f"{self.name} has no signature for ({found})", hint=f"it was declared for {declared}"
         )
 
-    def _own_types(
-        self, arrays: Sequence[np.ndarray[Any, Any]], outs: Sequence[np.ndarray[Any, Any]]
-    ) -> tuple[KernelType, ...]:
+    def _own_types(self, arrays: Sequence[Values], outs: Sequence[Values]) -> tuple[KernelType, ...]:
         """The types of arguments and results as they are given, of a function without signatures."""
         if not outs:
             raise ArgumentError(
@@ -280,76 +291,15 @@ class GeneralizedFunction(Portable):
             for place, (array, dims) in enumerate(rows)
         )
 
-    def _shapes(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[dict[str, int], tuple[int, ...]]:
-        """The sizes of the core's dimensions, and the shape of the loop."""
-        sizes: dict[str, int] = {}
-        loops: list[tuple[int, ...]] = []
-        for position, (array, dims) in enumerate(zip(arrays, self.core.inputs, strict=True)):
-            if array.ndim < len(dims):
-                raise ArgumentError(
-                    f"argument {position + 1} of {self.name} has {array.ndim} dimensions, its core {len(dims)}"
-                )
-            split = array.ndim - len(dims)
-            loops.append(array.shape[:split])
-            for name, size in zip(dims, array.shape[split:], strict=True):
-                if sizes.setdefault(name, size) != size:
-                    raise ArgumentError(
-                        f"dimension {name} of {self.name} is {sizes[name]}, and {size} in argument {position + 1}"
-                    )
-        try:
-            return sizes, np.broadcast_shapes(*loops)
-        except ValueError as error:
-            raise ArgumentError(f"{self.name}: {error}") from None
-
-    def _rows(
-        self,
-        array: np.ndarray[Any, Any],
-        dims: tuple[str, ...],
-        sizes: dict[str, int],
-        loop: tuple[int, ...],
-        is_array: bool,
-    ) -> Any:
-        """An operand with one loop dimension; a number where it is the same everywhere, unless declared an array."""
-        if not dims and array.ndim == 0 and not is_array:
-            return array[()]
-        core = tuple(sizes[name] for name in dims)
-        # Of a core without elements NumPy could not tell how many there are.
-        rows = np.broadcast_to(array, (*loop, *core))
-        return rows.reshape(math.prod(loop), *(core or ((1,) if is_array else ())))
-
-    def _core_shape(self, dims: tuple[str, ...], sizes: dict[str, int]) -> tuple[int, ...]:
-        return tuple(sizes[name] for name in dims)
-
-    def _results(
-        self, outs: list[Any], types: Sequence[KernelType], sizes: dict[str, int], loop: tuple[int, ...]
-    ) -> list[tuple[np.ndarray[Any, Any], bool]]:
-        """The arrays for results, and whether the caller gave them."""
-        found: list[tuple[np.ndarray[Any, Any], bool]] = []
-        for position, (dims, type) in enumerate(zip(self.core.outputs, types, strict=True)):
-            shape = (*loop, *self._core_shape(dims, sizes))
-            if not outs:
-                found.append((np.empty(shape, _dtype(type)), False))
-                continue
-            given = _broadened(outs[position], shape)
-            if given.shape != shape or not np.can_cast(_dtype(type), given.dtype, "same_kind"):
-                wanted = f"{_dtype(type)}{list(shape)}"
-                raise ArgumentError(
-                    f"result {position + 1} of {self.name} is {given.dtype}{list(given.shape)}, not {wanted}"
-                )
-            found.append((given, True))
+    def _given(self, place: int, array: Values, wanted: ResultPlan) -> Values:
+        """The array for a result that the caller gives."""
+        found = _broadened(array, wanted.whole)
+        if found.shape != wanted.whole or not np.can_cast(wanted.dtype, found.dtype, "same_kind"):
+            raise ArgumentError(
+                f"result {place + 1} of {self.name} is {found.dtype}{list(found.shape)}, "
+                f"not {wanted.dtype}{list(wanted.whole)}"
+            )
         return found
-
-    def _returned(
-        self,
-        results: list[tuple[np.ndarray[Any, Any], bool]],
-        made: list[np.ndarray[Any, Any]],
-    ) -> Any:
-        values: list[Any] = []
-        for (array, given), filled in zip(results, made, strict=True):
-            if array is not filled:
-                array[...] = filled
-            values.append(array if given or array.ndim else array[()])
-        return values[0] if len(values) == 1 else tuple(values)
 
     def _options(self) -> tuple[Any, ...]:
         return self.signatures, self.core, self._loop.options
@@ -358,22 +308,13 @@ class GeneralizedFunction(Portable):
         return f"<weft generalized function {self.py_func.__qualname__}>"
 
 
-def _broadened(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _broadened(array: Values, shape: tuple[int, ...]) -> Values:
     """An array for results, with the leading dimensions of extent 1 that `shape` has beyond its own."""
     missing = len(shape) - array.ndim
     return array[(None,) * missing] if missing > 0 and shape[:missing] == (1,) * missing else array
 
 
-def _is_plain(result: np.ndarray[Any, Any], given: bool, inputs: list[Any]) -> bool:
+def _is_plain(result: Values, inputs: list[Any]) -> bool:
     """Whether rows may be written where the result is: it is one run of memory that no operand shares."""
-    if not given:
-        return True
     shared = any(isinstance(i, np.ndarray) and np.may_share_memory(result, i) for i in inputs)
     return bool(result.flags.c_contiguous) and not shared
-
-
-def _dtype(type: KernelType) -> np.dtype[Any]:
-    if isinstance(type, Array):
-        return type.dtype.dtype
-    assert isinstance(type, Scalar), f"{type} is no operand"
-    return type.dtype

@@ -11,7 +11,7 @@ from weft.frontend.python.prange import prange
 
 
 def over_rows(function: Callable[..., Any]) -> FunctionType:
-    """For operands whose first dimension is the loop's; numbers are the same everywhere."""
+    """For operands whose first dimension is the loop's; numbers, and arrays in tuples, are the same everywhere."""
 
     def rows(count, operands):
         for k in prange(count):

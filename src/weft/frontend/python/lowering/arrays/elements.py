@@ -27,6 +27,8 @@ def _lower_elements_at(low: Lowering, args: Arguments) -> Typed:
 
 
 def _element(low: Lowering, operand: Typed, index: list[Typed]) -> Typed:
+    if isinstance(operand.type, Tuple):
+        return items_of(operand)[0]
     if not isinstance(operand.type, Array):
         return operand
     type = array_type_of(operand)
