@@ -29,7 +29,7 @@ TWICE = KNOWN.replace("  %index = add i64 %wide, %back\n", "").replace(
 
 def made(text: str) -> tuple[Module, int]:
     module = read_module(text)
-    return module, add_under_masks(module.functions["f"], lambda loop, view: False)
+    return module, len(add_under_masks(module.functions["f"], lambda loop, view: False))
 
 
 def marked(module: Module) -> bool:

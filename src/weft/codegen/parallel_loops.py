@@ -52,7 +52,7 @@ from weft.passes.runner import Runner
 from weft.switches import ALL_ON, Switches
 from weft.transform.boscc.insertion import Boscc
 from weft.transform.groups.single_lane import run_single_lane
-from weft.transform.loops.alone import prepare_alone
+from weft.transform.loops.alone import AloneLoops, prepare_alone
 from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.outline_loop import OutlinedLoop, cell_type, outline_loop
 from weft.transform.loops.outline_nest import OutlinedNest
@@ -90,6 +90,8 @@ class StripMinedLoop(Struct):
         How the body was vectorized.
     apart
         Whether no iteration reads what another one writes.
+    alone
+        What became of the loops in it where iterations run one after the other, if they may.
     """
 
     outlined: OutlinedLoop | OutlinedNest
@@ -104,6 +106,7 @@ class StripMinedLoop(Struct):
     packs: bool = False
     summary: VectorizationSummary = field(default_factory=VectorizationSummary)
     apart: bool = False
+    alone: AloneLoops | None = None
 
     @property
     def width(self) -> int:
@@ -147,11 +150,12 @@ def strip_mine(
     instructions = sum(1 for _ in body.instructions())
     if lanes == 1:
         run_single_lane(body)
-        prepare_alone(body, isa)
+        alone = prepare_alone(body, isa)
         tell_apart(body)
         body.attributes = (*INLINED, *(a for a in body.attributes if a in _KEPT))
         chunk = build_chunk(module, outlined, LoopBodies(1, body, None), f"{name}.chunk")
-        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, LaneSpace((1,)))
+        lanes_of_one = LaneSpace((1,))
+        return StripMinedLoop(outlined, chunk, plan, (), has_loops, instructions, lanes_of_one, alone=alone)
     fewer = 0
     if narrows and width is None and not (has_loops or loop.reductions):
         fewer = lanes_of_rest(plan.choice, isa)

@@ -11,8 +11,13 @@ from weft.ir import Instruction
 from weft.ir.locations import span_of, span_of_block
 from weft.transform.groups.guard_splitting import GuardSplit
 from weft.transform.groups.merge_groups import GroupMerge
+from weft.transform.loops.alone import AloneLoops
+from weft.transform.loops.masked_sums import LANES
 from weft.transform.scalar_replacement.notes import Note
 from weft.transform.scalar_replacement.replacement import ReplacementSummary
+
+THREADS_ALONE = "threads alone"
+"""The pass of loops of threads by themselves."""
 
 
 def remark_vectorization(
@@ -148,6 +153,25 @@ def remark_vectorization(
         )
     for instruction, what in summary.notes.notes:
         _remark_instruction(log, instruction, what)
+
+
+def remark_alone(log: RemarkLog, loops: AloneLoops, what: str = "threads") -> None:
+    """Note which loops of a thread, or an iteration, by itself run in lanes or in several totals."""
+    for place in loops.masked:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"where {what} run one after the other, this loop is left to LLVM's vectorizer in {LANES} lanes, the last"
+            " ones under a mask",
+            place,
+            pass_name=THREADS_ALONE,
+        )
+    for place, many in loops.totals:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"where {what} run one after the other, this loop goes on in {many} totals, which are joined behind it",
+            place,
+            pass_name=THREADS_ALONE,
+        )
 
 
 def remark_loads(log: RemarkLog, replacement: ReplacementSummary) -> None:

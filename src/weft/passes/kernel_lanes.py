@@ -14,7 +14,7 @@ from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.dimension import analyze_along
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.plain_passes import GUESSED_RANGES, NARROWING
-from weft.codegen.remarks import remark_rows
+from weft.codegen.remarks import THREADS_ALONE, remark_alone, remark_rows
 from weft.codegen.row_starts import may_begin_anywhere
 from weft.codegen.walks import Walk, choose_walk
 from weft.codegen.warps import require_warps
@@ -213,7 +213,9 @@ def _runs_alone(unit: KernelUnit) -> bool:
 
 def _prepare_alone(unit: KernelUnit) -> bool:
     unit.told_apart = tell_apart(unit.function)
-    return prepare_alone(unit.function, unit.spec.isa) > 0 or unit.told_apart
+    loops = prepare_alone(unit.function, unit.spec.isa)
+    remark_alone(unit.remarks, loops)
+    return loops.made > 0 or unit.told_apart
 
 
 def _cut_rows(unit: KernelUnit) -> bool:
@@ -224,7 +226,7 @@ def _cut_rows(unit: KernelUnit) -> bool:
         alone = unit.module.functions[unit.alone]
         unit.alone_rows, _ = _rows_of(unit, alone)
         unit.told_apart |= tell_apart(alone)
-        prepare_alone(alone, unit.spec.isa)
+        remark_alone(unit.remarks, prepare_alone(alone, unit.spec.isa))
         unit.alone_counts = is_for_llvm(alone)
     if unit.plan is not None and unit.plan.width == 1:
         unit.program = run_rows_of_threads(unit)
@@ -315,7 +317,7 @@ BOTH_WAYS: Pass[KernelUnit] = Pass(
 )
 LANE_PLAN: Pass[KernelUnit] = Pass("lane plan", "it is planned how many threads they have", _plan_lanes)
 ALONE: Pass[KernelUnit] = Pass(
-    "threads alone",
+    THREADS_ALONE,
     "loops of threads by themselves ask no counter or index that they look up for its sign, but in other versions; LLVM"
     " knows that arrays are apart where launches see to that",
     _prepare_alone,

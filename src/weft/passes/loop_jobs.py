@@ -90,6 +90,7 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         alone = None
         if mined.plan.open_choice is not None:
             alone = strip_mine(module, plan, f"{name}.alone", 1, isa, unit.runner, arrays_apart=told.apart)
+            mined.alone = alone.alone
         run_in_parallel(module, mined, f"{name}.grains", alone=alone)
         return FoundLoop(mined, span, "this loop", _shared(unit))
     width, reason = unit.width, "as asked for"

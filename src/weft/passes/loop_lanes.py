@@ -11,7 +11,7 @@ from weft.codegen.box_remarks import remark_box
 from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
-from weft.codegen.remarks import remark_vectorization
+from weft.codegen.remarks import remark_alone, remark_vectorization
 from weft.codegen.trials import BOTH_WAYS
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
@@ -47,6 +47,8 @@ def _no_math(callee: str, lanes: int) -> None:
 
 def _remark(unit: LoopUnit, found: FoundLoop) -> None:
     mined, subject = found.mined, found.subject
+    if mined.alone is not None:
+        remark_alone(unit.remarks, mined.alone, "iterations")
     if mined.width > 1:
         remark_vectorization(
             unit.remarks, subject, mined.plan.choice.reason, mined.summary, "iterations", found.span, found.behind

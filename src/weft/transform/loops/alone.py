@@ -20,8 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import counted_loop
+from weft.diag.source import SourceSpan
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -41,8 +44,26 @@ from weft.transform.loops.searches_together import search_together
 from weft.transform.loops.sums_in_fours import add_in_fours
 
 
-def prepare_alone(function: Function, isa: Isa) -> int:
-    """Make these versions, and mark those that look places up; return how many there were."""
+class AloneLoops(Struct, frozen=True):
+    """What became of the loops of a thread by itself.
+
+    Parameters
+    ----------
+    made
+        How many versions and marks there are.
+    masked
+        Where loops are that are left to LLVM's vectorizer in lanes with masks.
+    totals
+        Where loops are that add up in several totals, and in how many.
+    """
+
+    made: int
+    masked: list[SourceSpan | None]
+    totals: list[tuple[SourceSpan | None, int]]
+
+
+def prepare_alone(function: Function, isa: Isa) -> AloneLoops:
+    """Make these versions, and mark the loops that look places up."""
 
     def for_llvm(loop: Loop, view: CFGView) -> bool:
         return isa.vector_bits > 128 and not isa.mask_registers and _divides_behind_choices(loop, view)
@@ -55,15 +76,18 @@ def prepare_alone(function: Function, isa: Isa) -> int:
     made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
     made += count_from_zero(function) + ask_ahead(function, for_llvm)
+    masked: list[SourceSpan | None] = []
+    totals: list[tuple[SourceSpan | None, int]] = []
     if isa.mask_registers and not isa.core.slow_gathers:
-        made += add_under_masks(function, for_llvm)
+        masked = add_under_masks(function, for_llvm)
     if not (isa.mask_registers and isa.core.slow_gathers):
         # With AVX-512 LLVM takes four such lookups together again, as a gather.
-        made += add_in_fours(function, in_lanes, isa)
+        totals = add_in_fours(function, in_lanes, isa)
+    made += len(masked) + len(totals)
     made += leave_for_the_end(function, in_lanes)
     made += _keep_lookups_scalar(function, in_lanes)
     made += ask_for_children(function)
-    return made + multiply_by_inverses(function)
+    return AloneLoops(made + multiply_by_inverses(function), masked, totals)
 
 
 def is_for_llvm(function: Function) -> bool:

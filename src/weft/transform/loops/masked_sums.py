@@ -20,10 +20,12 @@ from collections.abc import Callable
 
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
+from weft.diag.source import SourceSpan
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_masked
 from weft.ir.types import F32, F64, I8, I16, I32, I64, IntType
 from weft.transform.loops.folds import Fold
@@ -39,10 +41,10 @@ _OF_INTEGERS = "smin", "smax", "umin", "umax", "abs"
 _IN_LANES = tuple(f"llvm.{name}." for name in (*_OF_FLOATS, *_OF_INTEGERS))
 
 
-def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool]) -> int:
-    """Mark such loops, but for those that are `spared`; how many."""
+def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool]) -> list[SourceSpan | None]:
+    """Mark such loops, but for those that are `spared`; where they are."""
     view = cfg_of(function)
-    made = 0
+    made: list[SourceSpan | None] = []
     for loop in loop_forest(view.cfg).loops:
         found = None if spared(loop, view) else sums_of(loop, view, integers=True)
         if found is None or not _has_lanes(found):
@@ -51,7 +53,7 @@ def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool])
         for question, number in found.questions.items():
             _ask_in_short(question, number, ranges)
         mark_masked(found.loop.latch.terminator, LANES)
-        made += 1
+        made.append(span_of(found.loop.header.terminator))
     return made
 
 

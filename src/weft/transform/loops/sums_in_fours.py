@@ -26,12 +26,14 @@ from msgspec import Struct
 
 from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, is_left_by_itself
+from weft.diag.source import SourceSpan
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.branch_weights import OFTEN, weigh
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
+from weft.ir.locations import span_of
 from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.ir.types import F32, IntType
 from weft.machine.targets import Isa
@@ -58,15 +60,18 @@ class Sums(Struct, frozen=True):
     questions: dict[Instruction, Value]
 
 
-def add_in_fours(function: Function, spared: Callable[[Loop, CFGView], bool], isa: Isa) -> int:
-    """Give such loops, but for those that are `spared`, loops before them; how many."""
+def add_in_fours(
+    function: Function, spared: Callable[[Loop, CFGView], bool], isa: Isa
+) -> list[tuple[SourceSpan | None, int]]:
+    """Give such loops, but for those that are `spared`, loops before them; where, and of how many iterations."""
     done: set[BasicBlock] = set()
-    made = 0
+    made: list[tuple[SourceSpan | None, int]] = []
     while (found := _next(function, spared, done)) is not None:
         done.add(found.loop.header)
         floats = all(one.phi.type == F32 for one in found.sums)
-        done.add(_build(function, found, EIGHT if floats and isa.vector_bits >= 256 else FOUR))
-        made += 1
+        many = EIGHT if floats and isa.vector_bits >= 256 else FOUR
+        made.append((span_of(found.loop.header.terminator), many))
+        done.add(_build(function, found, many))
     return made
 
 
