@@ -19,6 +19,7 @@ from weft.analysis.loops.along_rows import (
     is_short,
 )
 from weft.analysis.loops.parallel_nests import NEAR
+from weft.analysis.loops.running_values import side_by_side
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction
@@ -52,7 +53,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             continue
         if not (carries_only_totals(loop, view) or _is_in_a_walk(loop, view, divergence)):
             continue
-        in_order = not adds_in_any_order(loop, view)
+        in_order = not (adds_in_any_order(loop, view) or side_by_side(loop, view))
         if reordered and not in_order and not is_along_rows(loop, view, layout):
             continue
         # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.

@@ -14,6 +14,7 @@ from weft.target.own_math import with_definitions
 from weft.target.rounding_sums import round_by_sums
 from weft.target.short_fills import with_short_fills
 from weft.target.taken_places import with_taken_places
+from weft.target.totals_in_lanes import join_totals
 from weft.target.whole_stores import with_whole_stores
 from weft.target.word_gathers import gather_words, with_word_gathers
 
@@ -21,6 +22,7 @@ from weft.target.word_gathers import gather_words, with_word_gathers
 def machine_text(module: Module, isa: Isa) -> str:
     """The module's text, with what the processor has no instruction for; masks may be numbers in the module then."""
     for function in list(module.definitions()):
+        join_totals(function)
         number_masks(function, isa)
         number_accesses(function, isa)
         gather_words(function, isa)

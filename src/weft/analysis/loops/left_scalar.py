@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from weft.analysis.loops.along_rows import FEW, changes_in, is_along_rows, is_elsewhere
 from weft.analysis.loops.counted_loops import counted_loop, known_iterations
+from weft.analysis.loops.running_values import side_by_side
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import ConstInt, Instruction, Value
@@ -58,7 +59,11 @@ def left_scalar(view: CFGView, layout: DataLayout, isa: Isa) -> dict[int, int]:
     found: dict[int, int] = {}
     for loop in loop_forest(view.cfg).loops:
         if loop.children:
-            if any(_stays_in_order(each, view, above, layout, isa) for each in loop.children):
+            # Behind running values that are a vector, the loop for what is left takes little.
+            has_vectors = any(side_by_side(each, view) for each in loop.children)
+            if not has_vectors and any(
+                _stays_in_order(each, view, above, layout, isa) for each in loop.children
+            ):
                 found[loop.header] = FEWEST
         elif not isinstance(counted_loop(view, loop), str):
             least = list(_obstacles(loop, view, above, layout, isa))
