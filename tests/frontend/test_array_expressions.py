@@ -299,6 +299,36 @@ def test_sums_of_products_may_be_in_any_order_under_fastmath(size: int) -> None:
     assert np.allclose(fast_product(np.stack([a, b]), b), [a.dot(b), b.dot(b)])
 
 
+def products_of_expressions(a, b, x, n):
+    total = a @ x
+    for k in range(n):
+        total = (2 * a) @ (x + k) + (c := a - k) @ x + c @ (b * k @ x)
+        a = c * 1 @ b
+    return total, a, n * c @ x
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_arrays_that_products_are_of_go_behind_them(debug: bool) -> None:
+    """But for those that variables, and the product itself, lead into."""
+    compiled = weft.jit(products_of_expressions, debug=debug)
+    a, b, x = (RANDOM.integers(-3, 4, shape).astype(np.float64) for shape in ((5, 5), (5, 5), 5))
+    for made, expected in zip(compiled(a, b, x, 3), products_of_expressions(a, b, x, 3), strict=True):
+        assert np.array_equal(made, expected)
+    assert "weft_heap_sweep" in str(compiled.inspect_llvm())
+
+
+def products_in_lanes(a, x, out):
+    for i in weft.prange(out.shape[0]):
+        out[i] = ((a * i) @ (x + i)).sum()
+
+
+def test_products_of_expressions_in_parallel_loops() -> None:
+    a, x, out, wanted = RANDOM.random((4, 4)), RANDOM.random(4), np.zeros(50), np.zeros(50)
+    weft.jit(products_in_lanes)(a, x, out)
+    products_in_lanes(a, x, wanted)
+    assert np.allclose(out, wanted)
+
+
 @weft.jit
 def others(a, v):
     v = np.sort(v)

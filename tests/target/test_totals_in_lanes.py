@@ -216,7 +216,8 @@ def scalar_product(a, b):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "fastmath"), [(np.float32, True), (np.float64, False), (np.complex128, False), (np.int64, False)]
+    ("dtype", "fastmath"),
+    [(np.float32, True), (np.float64, False), (np.complex128, False), (np.int64, False)],
 )
 def test_matrices_times_vectors(dtype: type, fastmath: bool) -> None:
     compiled = weft.jit(times, fastmath=fastmath)

@@ -11,8 +11,9 @@ import numpy as np
 
 from weft.diag.errors import TypingError, UnsupportedError, WeftError
 from weft.frontend.python.lowering.arrays.arrays import load_item
-from weft.frontend.python.lowering.arrays.elementwise import combine, is_array, operands
+from weft.frontend.python.lowering.arrays.elementwise import Lazy, combine, is_array, operands
 from weft.frontend.python.lowering.arrays.fused import element_of
+from weft.frontend.python.lowering.arrays.heap import without_temporaries
 from weft.frontend.python.lowering.arrays.products import product
 from weft.frontend.python.lowering.arrays.records import field_name, record_field
 from weft.frontend.python.lowering.arrays.tiled import load_tiled
@@ -84,7 +85,9 @@ def _with_right(low: Lowering, left: Typed, node: ast.BinOp) -> Typed:
     low.at(node)
     symbol = SYMBOLS[type(node.op)]
     if symbol == "@":
-        return product(low, a.settled(low), b.settled(low))
+        if not (isinstance(a, Lazy) or isinstance(b, Lazy)):
+            return product(low, a, b)
+        return without_temporaries(low, lambda: product(low, a.settled(low), b.settled(low)))
     if is_array(a) or is_array(b):
         return combine(low, lambda low, x, y: binary(low, symbol, x, y), a, b)
     return binary(low, symbol, a, b)

@@ -15,7 +15,7 @@ that may raise, or calls one that may, is then no more than a word that is 1 whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,10 @@ def zero(type: Type) -> Constant:
 
 
 class _Sweep(Struct, frozen=True):
-    """The end of an iteration: blocks younger than the mark go unless variables, or `held`, lead into them."""
+    """The end of an iteration, or of an expression.
+
+    Blocks younger than the mark go unless variables, or `held`, lead into them.
+    """
 
     call: Instruction
     mark: Value
@@ -207,6 +210,21 @@ def holding(low: Lowering, values: list[Typed]) -> Iterator[None]:
     low.frame.held += pointers
     yield
     del low.frame.held[len(low.frame.held) - len(pointers) :]
+
+
+def without_temporaries(low: Lowering, make: Callable[[], Typed]) -> Typed:
+    """Lower an expression, and free the arrays behind it that it has made for itself.
+
+    What comes next may get their memory: new pages take longer than to multiply what is in them.
+    """
+    if low.stack[0].is_kernel or low.frame.failing:
+        return make()
+    frame = low.frame.use(low)
+    mark = low.builder.call(heap.declare(low.unit.module, "mark"), (frame,))
+    made = make()
+    call = low.builder.call(heap.declare(low.unit.module, "sweep"), (frame, mark))
+    low.frame.sweeps.append(_Sweep(call, mark, (*low.frame.held, *pointers_of(made))))
+    return made
 
 
 def is_pointer(component: Component) -> bool:
