@@ -945,3 +945,41 @@ def test_lane_groups_that_may_lie_in_one_stretch_are_wider_only_if_that_is_clear
     )
     text = text.replace("%x = uitofp i64 %tid.x to float", f"{place}\n  %x = fadd float %l, 1.0")
     assert chosen(text, AVX2) == width
+
+
+def box_means(picture, radius, means):
+    x, y = cuda.grid(2)
+    if radius <= y < picture.shape[0] - radius and radius <= x < picture.shape[1] - radius:
+        total = np.int32(0)
+        for dy in range(-radius, radius + 1):
+            for dx in range(-radius, radius + 1):
+                total += np.int32(picture[y + dy, x + dx])
+        means[y, x] = total // ((2 * radius + 1) * (2 * radius + 1))
+
+
+def box_means_of_rows(picture, radius, means):
+    for y in weft.prange(radius, picture.shape[0] - radius):
+        for x in range(radius, picture.shape[1] - radius):
+            total = np.int32(0)
+            for dy in range(-radius, radius + 1):
+                for dx in range(-radius, radius + 1):
+                    total += np.int32(picture[y + dy, x + dx])
+            means[y, x] = total // ((2 * radius + 1) * (2 * radius + 1))
+
+
+def test_windows_are_no_rows_of_lanes_own() -> None:
+    """Lanes side by side read neighbours, but where an index might count from the end."""
+    rng = np.random.default_rng(2)
+    picture = rng.integers(0, 256, (40, 90), np.uint8)
+    expected = np.zeros_like(picture)
+    box_means_of_rows(picture, 2, expected)
+    kernel, loop = cuda.jit(box_means), weft.jit(box_means_of_rows)
+    for run in (
+        lambda m: kernel[(3, 40), (32, 1)](picture, np.int32(2), m),
+        lambda m: loop(picture, np.int32(2), m),
+    ):
+        means = np.zeros_like(picture)
+        run(means)
+        np.testing.assert_array_equal(means, expected)
+    for report in (kernel.report(), loop.report()):
+        assert "lane group of " in str(report)

@@ -22,14 +22,19 @@ from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.loops.running_values import side_by_side
 from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import Function, Instruction
+from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.layout import DataLayout
 from weft.machine.vecmath import math_function
+from weft.transform.numbers.edge_choices import EdgeChoice, edge_choices
 
 CALL = 8
 """A function of mathematics in a loop that adds up in order, which is called element by element there: so many accesses
 of lanes that are far apart cost less. Exponentials of a softmax take 18 cycles one by one, and 2 in lanes."""
+
+
+_STEPS = 8
+"""In how many steps a place may be computed from what is chosen at an edge."""
 
 
 def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered: bool = False) -> bool:
@@ -44,6 +49,7 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
     view = cfg_of(function)
     ranges = divergence.engine.ranges
     far = near = 0
+    inside_edges: dict[Instruction, EdgeChoice] | None = None
     innermost = [
         loop for loop in loop_forest(view.cfg).loops if not (loop.children or is_short(loop, view, ranges))
     ]
@@ -69,7 +75,12 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
             if _is_near(access, divergence, layout) or in_order:
                 near += 1
             elif is_along(access, inside, layout):
-                far += 1
+                if inside_edges is None:
+                    inside_edges = {c.instruction: c for c in edge_choices(function, divergence)}
+                if _is_near_inside_edges(access, divergence, layout, inside_edges):
+                    near += 1
+                else:
+                    far += 1
     return far > near
 
 
@@ -93,3 +104,42 @@ def _is_near(access: Instruction, divergence: Divergence, layout: DataLayout) ->
     """Whether lanes access one element, or elements next to each other."""
     shape, size = divergence.shape(access.pointer), layout.size(access.accessed_type)
     return all(isinstance(s, int) and abs(s) <= NEAR * size for s in shape.strides or (None,))
+
+
+def _is_near_inside_edges(
+    access: Instruction, divergence: Divergence, layout: DataLayout, choices: dict[Instruction, EdgeChoice]
+) -> bool:
+    """Whether lanes access neighbours where none is at an edge: those groups have a version of their own."""
+    if not choices or len(divergence.shape(access.pointer).strides) != 1:
+        return False
+    stride = _stride_inside_edges(access.pointer, divergence, layout, choices, _STEPS)
+    return stride is not None and abs(stride) <= NEAR * layout.size(access.accessed_type)
+
+
+def _stride_inside_edges(
+    value: Value,
+    divergence: Divergence,
+    layout: DataLayout,
+    choices: dict[Instruction, EdgeChoice],
+    steps: int,
+) -> int | None:
+    """How far lanes are apart where each choice at an edge is what it usually is; None where that is not known."""
+    shape = divergence.shape(value)
+    if shape.is_strided:
+        stride = shape.strides[0]
+        return stride if isinstance(stride, int) else None
+    if not isinstance(value, Instruction) or not steps:
+        return None
+    if value in choices:
+        return _stride_inside_edges(choices[value].usual, divergence, layout, choices, steps - 1)
+    if value.op not in ("add", "sub", "sext", "zext", "getelementptr"):
+        return None
+    parts = [_stride_inside_edges(v, divergence, layout, choices, steps - 1) for v in value.operands]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if value.op == "getelementptr":
+        # Of places in arrays of one element type; others say nothing here.
+        size = layout.size(value.source_type) if len(parts) == 2 else None
+        return None if size is None else known[0] + size * known[1]
+    return known[0] - known[1] if value.op == "sub" else sum(known)

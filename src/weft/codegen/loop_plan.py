@@ -19,8 +19,8 @@ from weft.codegen.plain_passes import (
     INNER_VERSIONS,
     KNOWN_NUMBERS,
     NARROWING,
+    is_better_at_no_edge,
     narrowing_passes,
-    strided_at_no_edge,
 )
 from weft.codegen.walks import choose_walk
 from weft.codegen.widen.lanes import LaneSpace
@@ -129,7 +129,7 @@ def plan_loop(
 
 def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     """The width for a body that has a version for lane groups at no edge, which most of them run; None without one."""
-    if INNER_VERSIONS.name in runner.left_out or not strided_at_no_edge(unit):
+    if INNER_VERSIONS.name in runner.left_out or not is_better_at_no_edge(unit):
         return None
     runner.run((NARROWING,), unit)
     trial = clone_function(unit.function, f"{unit.function.name}.inside")

@@ -30,7 +30,7 @@ from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.flushed_counts import flush_counts
 from weft.transform.numbers.front_versions import add_front_version
 from weft.transform.numbers.guess_conversions import guess_conversions
-from weft.transform.numbers.inner_versions import add_inner_version, strided_inside
+from weft.transform.numbers.inner_versions import add_inner_version, has_inner_version, strided_inside
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.narrow_chains import has_narrow_numbers, narrow_chains
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -174,6 +174,13 @@ def strided_at_no_edge(unit: LaneUnit) -> frozenset[Instruction]:
     if not _may_have_inner_version(unit):
         return frozenset()
     return strided_inside(unit.function, unit.divergence, unit.analyze_copy)
+
+
+def is_better_at_no_edge(unit: LaneUnit) -> bool:
+    """Whether lane groups at no edge get a version of their own."""
+    return _may_have_inner_version(unit) and has_inner_version(
+        unit.function, unit.divergence, unit.analyze_copy
+    )
 
 
 def _add_inner_version(unit: LaneUnit) -> bool:

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.target.carried_last import with_carried_last
 from weft.target.compared_again import with_compared_again
 from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_masks import with_joined_masks
@@ -196,6 +197,7 @@ _WITHOUT_MASK_REGISTERS = (
 def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
     """Let lanes be compared as the processor can, and such that fill several registers be asked one by one."""
     before = text = str(module)
+    text = with_carried_last(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
     if text is not before:

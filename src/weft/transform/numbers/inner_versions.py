@@ -68,6 +68,11 @@ def strided_inside(
     return tried.strided if tried is not None else frozenset()
 
 
+def has_inner_version(function: Function, divergence: Divergence, analyze_copy: AnalyzeCopy) -> bool:
+    """Whether a function would be given another version, which it is not."""
+    return _try(function, divergence, analyze_copy) is not None
+
+
 class _Tried(Struct, frozen=True):
     """Choices that are worth a version, and what is strided in it alone."""
 
