@@ -105,6 +105,10 @@ def _changed(text: str, fused: bool, needed: set[str]) -> str | None:
 _SUFFIXES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 """How LLVM abbreviates types of elements."""
 
+_IN_ORDER = "nnan ninf nsz arcp contract afn"
+"""What may be done with the last operation: anything but have it change places again, which LLVM would, as it takes
+what is carried for there from the beginning."""
+
 _GONE = "\0"
 """In the place of a line that is not needed any more."""
 
@@ -156,22 +160,44 @@ class _Loop:
         """Rewrite what hangs on carried numbers by more than it has to."""
         for operation in self._operations.values():
             self._inner.update(v for v in operation.operands if self._is_inner(v, operation))
-        phis = {n: found for n, right in self._right.items() if (found := _PHI.match(right)) is not None}
-        for name, found in phis.items():
-            back = [value for value, source in _INCOMING.findall(found[1]) if source == self._label]
-            self._late[name] = _OLDER if back and back[0] in phis else 0
+        phis = self._carried()
+        for name, back in phis.items():
+            self._late[name] = _OLDER if back in phis else 0
         if not phis:
             return
         for name, number in sorted(self._where.items(), key=lambda item: item[1]):
             if name in self._late:
                 continue
             operation = self._operations.get(name)
-            late = [self._late[v] for v in NAME.findall(self._right[name]) if v in self._late]
+            late = [self._late[v] for v in self._made_of(name) if v in self._late]
             if not late:
                 continue
             self._late[name] = max(late) + (_OTHER if operation is None else STEP)
             if operation is not None and name not in self._inner:
                 self._rewrite(name, number, operation)
+
+    def _carried(self) -> dict[str, str]:
+        """What hangs on itself in the iteration before: φs, and what they are in the next one."""
+        phis: dict[str, str] = {}
+        for name, right in self._right.items():
+            if found := _PHI.match(right):
+                back = [value for value, source in _INCOMING.findall(found[1]) if source == self._label]
+                if back:
+                    phis[name] = back[0]
+        while True:
+            hanging = set(phis)
+            for name in sorted(self._where, key=self._where.__getitem__):
+                if name not in phis and not hanging.isdisjoint(self._made_of(name)):
+                    hanging.add(name)
+            left = {name: back for name, back in phis.items() if back in hanging}
+            if len(left) == len(phis):
+                return left
+            phis = left
+
+    def _made_of(self, name: str) -> list[str]:
+        """The values that one hangs on; what is loaded is there early."""
+        right = self._right[name]
+        return [] if right.startswith(("load ", "phi ")) else NAME.findall(right)
 
     def _is_inner(self, value: str, user: _Operation) -> bool:
         """Whether a value is a part of a larger sum, or of a larger extremum, alone."""
@@ -248,7 +274,9 @@ class _Loop:
             return after
         carried = latest if not found.multiple else self._emit("fmul", latest, found.multiple, operation)
         sign = "fsub" if found.negative else "fadd"
-        self._new.append(f"  {name} = {sign} fast {operation.type} {found.rest}, {carried}{operation.debug}")
+        self._new.append(
+            f"  {name} = {sign} {_IN_ORDER} {operation.type} {found.rest}, {carried}{operation.debug}"
+        )
         return after
 
     def _linear(self, value: str, latest: str) -> _Linear:
@@ -318,7 +346,8 @@ class _Loop:
         if not name:
             name, self._names = f"{self._prefix}.{self._names}", self._names + 1
         if kind.startswith("@"):
-            right = f"call fast {like.type} {kind}({like.type} {a}, {like.type} {b})"
+            flags = "fast" if name.startswith(self._prefix) else _IN_ORDER
+            right = f"call {flags} {like.type} {kind}({like.type} {a}, {like.type} {b})"
         else:
             right = f"{kind} fast {like.type} {a}" + (f", {b}" if b else "")
         self._new.append(f"  {name} = {right}{like.debug}")
