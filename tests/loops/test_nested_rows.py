@@ -207,3 +207,54 @@ def test_short_totals_leave_rows_to_llvm() -> None:
     summed_along(a, wanted)
     assert np.array_equal(got, wanted)
     assert not any("the iterations of this loop are independent" in r.message for r in compiled.remarks)
+
+
+def distances(a, b, found):
+    for i in range(a.shape[0]):
+        row = np.empty(17, np.int32)
+        for j in range(17):
+            row[j] = j
+        for k in range(16):
+            before = row[0]
+            row[0] = k + 1
+            for j in range(16):
+                here = row[j + 1]
+                same = before if a[i, k] == b[i, j] else before + 1
+                row[j + 1] = min(same, min(here, row[j]) + 1)
+                before = here
+        found[i] = row[16]
+
+
+def test_lanes_run_along_the_loop_around_what_is_in_order() -> None:
+    """The first row alone is a loop of independent iterations; lanes along it would leave the rest in order."""
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(0, 4, (2, 70, 16), np.uint8)
+    expected, found = np.zeros(70, np.int32), np.zeros(70, np.int32)
+    distances(a, b, expected)
+    made = weft.jit(parallel="auto")(distances)
+    made(a, b, found)
+    np.testing.assert_array_equal(found, expected)
+    first = distances.__code__.co_firstlineno + 1
+    vectorized = {r.span.line for r in made.remarks if r.kind.value == "vectorized"}
+    assert vectorized == {first}
+
+
+def cross_products(a, b, c):
+    for i in range(a.shape[0]):
+        c[i, 0] = a[i, 1] * b[i, 2] - a[i, 2] * b[i, 1]
+        c[i, 1] = a[i, 2] * b[i, 0] - a[i, 0] * b[i, 2]
+        c[i, 2] = a[i, 0] * b[i, 1] - a[i, 1] * b[i, 0]
+
+
+def test_rows_of_plain_loops_have_lengths_that_a_call_shows() -> None:
+    rng = np.random.default_rng(9)
+    a, b = rng.random((2, 100, 3))
+    c = np.zeros((100, 3))
+    made = weft.jit(parallel="auto")(cross_products)
+    made(a, b, c)
+    np.testing.assert_allclose(c, np.cross(a, b))
+    assert any(version.row_numbers for version in made.overloads.values())
+    # Rows of other lengths run in the general code.
+    wide = np.zeros((100, 5))
+    made(np.pad(a, ((0, 0), (0, 1))), np.pad(b, ((0, 0), (0, 4))), wide)
+    np.testing.assert_allclose(wide[:, :3], np.cross(a, b))

@@ -44,6 +44,12 @@ declare float @llvm.minnum.f32(float, float)
 declare float @llvm.maxnum.f32(float, float)
 declare double @llvm.minnum.f64(double, double)
 declare double @llvm.maxnum.f64(double, double)
+declare float @llvm.floor.f32(float)
+declare float @llvm.ceil.f32(float)
+declare float @llvm.trunc.f32(float)
+declare float @llvm.rint.f32(float)
+declare float @llvm.nearbyint.f32(float)
+declare float @llvm.roundeven.f32(float)
 """
 
 # Two guards around a conversion:
@@ -224,6 +230,16 @@ def test_products_and_sums_of_what_is_bounded(made: str, short: bool, type: str)
         f"  %i = call i64 @llvm.fptosi.sat.i64.{'f32' if type == 'float' else 'f64'}({type} %c)\n  ret i64 %i"
     )
     assert shortened(body, type) == short
+
+
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "trunc", "rint", "nearbyint", "roundeven"])
+@pytest.mark.parametrize(("end", "short"), [("127.0", True), ("0x41E0000000000000", False)])
+def test_what_is_bounded_and_rounded_is_short(rounding: str, end: str, short: bool) -> None:
+    """An image's or a network's numbers are quantized so."""
+    body = MINIMUM.format(x="x", r="a", end=end) + "\n" + MAXIMUM.format(x="a", r="b", end="-128.0")
+    body += f"\n  %c = fadd float %b, 0.5\n  %d = call float @llvm.{rounding}.f32(float %c)\n"
+    body += "  %i = call i64 @llvm.fptosi.sat.i64.f32(float %d)\n  ret i64 %i"
+    assert shortened(body) == short
 
 
 def test_one_bound_of_a_product_is_not_enough() -> None:

@@ -188,6 +188,11 @@ class KernelUnit(Struct):
         return self.options.known
 
     @property
+    def plain_loops(self) -> bool:
+        """Whether loops of which nothing is said may run in parallel: those of a thread are in order."""
+        return False
+
+    @property
     def planner(self) -> Planner:
         """Chooses the lane groups of the kernel as it is."""
         return self.planner_of(self.function, self.facts, self.along)

@@ -13,6 +13,7 @@ from weft.target.ordinary_lanes import mark_ordinary, with_ordinary_lanes
 from weft.target.own_math import with_definitions
 from weft.target.rounding_sums import round_by_sums
 from weft.target.short_fills import with_short_fills
+from weft.target.short_saturations import saturate_by_limits
 from weft.target.taken_places import with_taken_places
 from weft.target.totals_in_lanes import join_totals
 from weft.target.whole_stores import with_whole_stores
@@ -28,6 +29,7 @@ def machine_text(module: Module, isa: Isa) -> str:
         gather_words(function, isa)
         mark_ordinary(function, isa)
         round_by_sums(function, isa)
+        saturate_by_limits(function)
     text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
     text = with_masked_loops(with_ordinary_lanes(text, isa), isa)
     text = with_taken_places(with_short_fills(text, isa), isa)

@@ -43,6 +43,11 @@ class RowUnit(Protocol):
         ...
 
     @property
+    def plain_loops(self) -> bool:
+        """Whether loops of which nothing is said may run in parallel."""
+        ...
+
+    @property
     def runner(self) -> Runner:
         """Runs passes."""
         ...
@@ -86,7 +91,8 @@ def _write_out(unit: RowUnit) -> bool:
         unit.runner.watched_by().run((CANONICAL,), unit)
     function, known = unit.function, dict(unit.known)
     view = cfg_of(function)
-    found = {n: longest for n, longest in straight_rows(function, view).items() if n not in known}
+    straight = straight_rows(function, view, auto=unit.plain_loops)
+    found = {n: longest for n, longest in straight.items() if n not in known}
     for row in row_loops(function, view):
         for number in row.numbers:
             if number not in known:

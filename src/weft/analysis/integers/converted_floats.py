@@ -32,6 +32,11 @@ _LEAST, _GREATEST = 1e-6, float(1 << 20)
 
 _SATURATING = "llvm.fptosi.sat."
 _CHOICES = {"llvm.minnum": True, "llvm.minimum": True, "llvm.maxnum": False, "llvm.maximum": False}
+_ROUNDINGS = frozenset(
+    f"llvm.{name}" for name in ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
+)
+"""What makes a whole number of a float, less than 1 away."""
+
 _UPPER, _LOWER = ("slt", "sle"), ("sgt", "sge")
 _STRICT = ("slt", "sgt")
 _EXACT = 1 << 53
@@ -126,6 +131,8 @@ def is_never_nan(number: Value, steps: int = STEPS) -> bool:
         return False
     if not _NO_NAN.isdisjoint(number.flags):
         return True
+    if steps and _is_rounded(number):
+        return is_never_nan(number.operands[0], steps - 1)
     if number.op != "select" or not steps:
         return False
     test, *chosen = number.operands
@@ -175,7 +182,12 @@ def _limits(number: Value, holding: Holding, integers: list[Value], steps: int) 
 
 
 def _scaled(number: Value, holding: Holding, integers: list[Value], steps: int) -> Scaled | None:
-    """A product with a constant, or a sum with one, as LLVM has them: the constant comes second, and is added."""
+    """A product with a constant, or a sum with one, as LLVM has them: the constant comes second, and is added.
+
+    A number that is rounded is one, too, with nothing added to it.
+    """
+    if isinstance(number, Instruction) and _is_rounded(number):
+        return Scaled(_limits(number.operands[0], holding, integers, steps))
     if (
         not isinstance(number, Instruction)
         or number.op not in ("fmul", "fadd")
@@ -190,6 +202,12 @@ def _scaled(number: Value, holding: Holding, integers: list[Value], steps: int) 
     if abs(constant.value) < _LEAST:
         return None
     return Scaled(_limits(inner, holding, integers, steps), constant.value)
+
+
+def _is_rounded(value: Instruction) -> bool:
+    """Whether a float is another one as a whole number."""
+    name = (value.callee_name or "").rpartition(".")[0] if value.op == "call" else ""
+    return name in _ROUNDINGS and value.type in (F32, F64)
 
 
 def _number(value: Value, integers: list[Value]) -> Number | None:

@@ -115,6 +115,8 @@ def parallel_nest(
         sums = bool(inner.reductions) and not around.reductions
         if best is None:
             sums = sums and _slides(accesses, outer, inner)
+        if _leaves_deeper(inside, [candidate]):
+            continue
         if found > most or (found == most >= 0 and not sums):
             best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
     return best
@@ -148,6 +150,9 @@ def lane_loops(
             near += _nearness(_accesses_in(view, each.loop.blocks, layout), each)
             found.append(each)
     blocks = tuple(view.blocks[b] for b in loop.blocks)
+    headers = {each.loop.header for each in found}
+    if _leaves_deeper(inside, [other for other in inside if view.blocks[other.header] in headers]):
+        return (outer,)
     return tuple(found) if found and near > _nearness(_accesses_in(view, blocks, layout), outer) else (outer,)
 
 
@@ -160,6 +165,21 @@ def _accesses_in(
         for i in block.instructions
         if i.op in ("load", "store")
     ]
+
+
+def _leaves_deeper(inside: list[Loop], lanes: list[Loop]) -> bool:
+    """Whether a loop of a nest would run in order that is deeper in it than what lanes run along.
+
+    There the time goes, and lanes along the outermost loop are all that there is for it: a table of an alignment, of
+    which the first row alone is a loop whose iterations are independent.
+    """
+    covered = [other.depth for other in inside if any(each.contains(other) for each in lanes)]
+    left = [
+        other.depth
+        for other in inside
+        if not any(each.contains(other) or other.contains(each) for each in lanes)
+    ]
+    return bool(covered) and max(left, default=0) > max(covered)
 
 
 def _counts_on(outer: ParallelLoop, inner: ParallelLoop) -> bool:

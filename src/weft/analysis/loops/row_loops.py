@@ -103,12 +103,13 @@ def row_loops(function: Function, view: CFGView) -> Iterator[RowLoop]:
             yield replace(row, longest=min(row.longest, LONGEST_FOUND)) if looks_up(loop, view) else row
 
 
-def straight_rows(function: Function, view: CFGView) -> dict[int, int]:
+def straight_rows(function: Function, view: CFGView, *, auto: bool = False) -> dict[int, int]:
     """The parameters that are the lengths of rows of which several elements are read, or stored, one by one.
 
-    With each is up to which length code is made for it.
+    With each is up to which length code is made for it. With `auto`, loops that are in no other one may turn out to be
+    parallel, whatever is said of them.
     """
-    leaves = _Leaves(view, loop_forest(view.cfg).loops)
+    leaves = _Leaves(view, loop_forest(view.cfg).loops, auto=auto)
     accessed: dict[Value, set[int]] = {}
     for i in function.instructions():
         if i.is_plain_access:
@@ -233,12 +234,13 @@ class _Leaf(IntEnum):
 class _Leaves:
     """Of what numbers are computed."""
 
-    def __init__(self, view: CFGView, loops: Sequence[Loop]) -> None:
+    def __init__(self, view: CFGView, loops: Sequence[Loop], *, auto: bool = False) -> None:
         self._counters: dict[Value, tuple[CountedLoop, _Leaf]] = {}
         for loop in loops:
             counted = counted_loop(view, loop)
             if not isinstance(counted, str):
-                leaf = _Leaf.COUNTED if _is_parallel(view, loop) else _Leaf.SAME
+                may_be = _is_parallel(view, loop) or (auto and loop.parent is None)
+                leaf = _Leaf.COUNTED if may_be else _Leaf.SAME
                 self._counters[counted.counter.phi] = counted, leaf
         self._known: dict[Value, _Leaf] = {}
 
