@@ -26,12 +26,8 @@ from msgspec import Struct
 
 from weft.machine.targets import Isa
 from weft.target.definitions import LABEL, NAME, FunctionLines, rewritten, unused_prefix, with_declarations
+from weft.target.fast_operations import SUFFIXES, FastOperation, fast_operation, one_of
 
-_OPERATION = re.compile(r"(fadd|fsub|fmul|fneg) fast (<[^>]+>|\w+) (.*?)((?:, !\w+ !\d+)*)$")
-_EXTREMUM = re.compile(
-    r"(?:tail )?call fast (<[^>]+>|\w+) (@llvm\.(?:min|max)(?:num|imum|imumnum)\.\w+)\((.*)\)"
-    r"(?: #\d+)?((?:, !\w+ !\d+)*)$"
-)
 _PHI = re.compile(r"phi (?:<\d+ x )?(?:half|bfloat|float|double)\b.*?(\[.*\])")
 _INCOMING = re.compile(r"\[ (.+?), (%(?:\"[^\"]*\"|[-\w.$]+)) \]")
 
@@ -49,19 +45,6 @@ _MOST_FACTORS = 2
 
 _DEEPEST = 24
 """Operations in each other that are looked at together."""
-
-
-class _Operation(Struct, frozen=True):
-    """An operation under fast mathematics: its kind or function, type, operands, and what debuggers want."""
-
-    kind: str
-    type: str
-    operands: tuple[str, ...]
-    debug: str
-
-    @property
-    def is_linear(self) -> bool:
-        return not self.kind.startswith("@")
 
 
 class _Linear(Struct, frozen=True):
@@ -102,9 +85,6 @@ def _changed(text: str, fused: bool, needed: set[str]) -> str | None:
     return "\n".join(line for line in function.lines if line != _GONE) if made else None
 
 
-_SUFFIXES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
-"""How LLVM abbreviates types of elements."""
-
 _IN_ORDER = "nnan ninf nsz arcp contract afn"
 """What may be done with the last operation: anything but have it change places again, which LLVM would, as it takes
 what is carried for there from the beginning."""
@@ -140,7 +120,7 @@ class _Loop:
     ) -> None:
         self._lines, self._first, self._last, self._label = function.lines, first, last, label
         self._uses, self._prefix, self._fused = uses, prefix, fused
-        self._operations: dict[str, _Operation] = {}
+        self._operations: dict[str, FastOperation] = {}
         self._where: dict[str, int] = {}
         self._late: dict[str, int] = {}
         self._inner: set[str] = set()
@@ -152,7 +132,7 @@ class _Loop:
         for name, (number, right) in function.defined.items():
             if first < number < last:
                 self._where[name] = number
-                if (operation := _operation(right)) is not None:
+                if (operation := fast_operation(right)) is not None:
                     self._operations[name] = operation
         self._right = {n: function.defined[n][1] for n in self._where}
 
@@ -199,14 +179,14 @@ class _Loop:
         right = self._right[name]
         return [] if right.startswith(("load ", "phi ")) else NAME.findall(right)
 
-    def _is_inner(self, value: str, user: _Operation) -> bool:
+    def _is_inner(self, value: str, user: FastOperation) -> bool:
         """Whether a value is a part of a larger sum, or of a larger extremum, alone."""
         operation = self._operations.get(value)
         if operation is None or self._uses[value] != 2 or operation.type != user.type:
             return False
         return operation.is_linear if user.is_linear else operation.kind == user.kind
 
-    def _rewrite(self, name: str, number: int, operation: _Operation) -> None:
+    def _rewrite(self, name: str, number: int, operation: FastOperation) -> None:
         parts: list[str] = []
         leaves = list(self._leaves(name, parts, _DEEPEST))
         self._within = set(parts)
@@ -257,7 +237,7 @@ class _Loop:
                 found.append(steps if free else steps + STEP)
         return max(found, default=None)
 
-    def _sum(self, name: str, latest: str, operation: _Operation, before: int) -> int | None:
+    def _sum(self, name: str, latest: str, operation: FastOperation, before: int) -> int | None:
         try:
             found = self._linear(name, latest)
         except _NotLinear:
@@ -311,19 +291,25 @@ class _Loop:
         many = a if a.multiple is not None else b
         return _Linear(many.multiple, rest, many.negative != (minus and many is b))
 
-    def _total(self, a: str, b: str, operation: _Operation) -> str:
-        one = _one(operation.type)
+    def _one(self, operation: FastOperation) -> str:
+        found = one_of(operation.type)
+        if found is None:
+            raise _NotLinear
+        return found
+
+    def _total(self, a: str, b: str, operation: FastOperation) -> str:
+        one = self._one(operation)
         return self._emit("fadd", a or one, b or one, operation)
 
-    def _difference(self, a: str, b: str, operation: _Operation) -> str:
-        one = _one(operation.type)
+    def _difference(self, a: str, b: str, operation: FastOperation) -> str:
+        one = self._one(operation)
         return self._emit("fsub", a or one, b or one, operation)
 
-    def _negated(self, value: str, operation: _Operation) -> str:
+    def _negated(self, value: str, operation: FastOperation) -> str:
         return self._emit("fneg", value, "", operation)
 
     def _extremum(
-        self, name: str, leaves: list[str], latest: str, operation: _Operation, before: int
+        self, name: str, leaves: list[str], latest: str, operation: FastOperation, before: int
     ) -> int | None:
         if before <= STEP or leaves.count(latest) != 1:
             return None
@@ -333,15 +319,15 @@ class _Loop:
         self._emit(operation.kind, rest, latest, operation, name)
         return STEP
 
-    def _fuse(self, name: str, a: str, b: str, c: str, like: _Operation) -> None:
+    def _fuse(self, name: str, a: str, b: str, c: str, like: FastOperation) -> None:
         element = like.type.strip("<>").split(" ")
         suffix = f"v{element[0]}" if len(element) > 1 else ""
-        function = f"{like.type} @llvm.fmuladd.{suffix}{_SUFFIXES[element[-1]]}"
+        function = f"{like.type} @llvm.fmuladd.{suffix}{SUFFIXES[element[-1]]}"
         self.declarations.add(f"declare {function}({like.type}, {like.type}, {like.type})")
         operands = ", ".join(f"{like.type} {v}" for v in (a, b, c))
         self._new.append(f"  {name} = call fast {function}({operands}){like.debug}")
 
-    def _emit(self, kind: str, a: str, b: str, like: _Operation, name: str = "") -> str:
+    def _emit(self, kind: str, a: str, b: str, like: FastOperation, name: str = "") -> str:
         """A new operation, and its name."""
         if not name:
             name, self._names = f"{self._prefix}.{self._names}", self._names + 1
@@ -352,33 +338,3 @@ class _Loop:
             right = f"{kind} fast {like.type} {a}" + (f", {b}" if b else "")
         self._new.append(f"  {name} = {right}{like.debug}")
         return name
-
-
-def _one(type: str) -> str:
-    """The number 1 of a type."""
-    element = type.strip("<>").split(" ")[-1]
-    if element not in ("float", "double"):
-        raise _NotLinear
-    return f"splat ({element} 1.000000e+00)" if type.startswith("<") else "1.000000e+00"
-
-
-def _operation(right: str) -> _Operation | None:
-    """What a line makes under fast mathematics; None where it makes something else."""
-    if found := _OPERATION.match(right):
-        kind, type, operands, debug = found.groups()
-        return _Operation(kind, type, tuple(_parted(operands)), debug)
-    if found := _EXTREMUM.match(right):
-        type, kind, operands, debug = found.groups()
-        return _Operation(kind, type, tuple(v.removeprefix(f"{type} ") for v in _parted(operands)), debug)
-    return None
-
-
-def _parted(operands: str) -> Iterator[str]:
-    """Operands at their commas, but not those within vectors."""
-    depth = start = 0
-    for place, letter in enumerate(operands):
-        depth += (letter in "(<[{") - (letter in ")>]}")
-        if letter == "," and not depth:
-            yield operands[start:place].strip()
-            start = place + 1
-    yield operands[start:].strip()

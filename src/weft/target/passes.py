@@ -178,7 +178,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         if passes.vectorize:
             _take_own_math(module, machine)
             _withdraw_offers(module, machine)
-    _keep_masks_in_registers(module, machine)
+    _change_text(module, machine)
 
 
 _WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses)
@@ -194,8 +194,11 @@ _WITHOUT_MASK_REGISTERS = (
 )
 
 
-def _keep_masks_in_registers(module: ParsedModule, machine: TargetMachine) -> None:
-    """Let lanes be compared as the processor can, and such that fill several registers be asked one by one."""
+def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
+    """Let lanes be compared as the processor can, and such that fill several registers be asked one by one.
+
+    Before that, what loops carry comes last in their sums: no pass of LLVM's sorts these any more.
+    """
     before = text = str(module)
     text = with_carried_last(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
