@@ -25,7 +25,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, NAME, FunctionLines, rewritten, unused_prefix, with_declarations
+from weft.target.definitions import (
+    NAME,
+    FunctionLines,
+    loops_of_one_block,
+    rewritten,
+    unused_prefix,
+    with_declarations,
+)
 from weft.target.fast_operations import SUFFIXES, FastOperation, fast_operation, one_of
 
 _PHI = re.compile(r"phi (?:<\d+ x )?(?:half|bfloat|float|double)\b.*?(\[.*\])")
@@ -72,7 +79,7 @@ def with_carried_last(text: str, isa: Isa) -> str | None:
 def _changed(text: str, fused: bool, needed: set[str]) -> str | None:
     """One function's text with such sums; None where it has none."""
     function = FunctionLines.of(text)
-    loops = list(_loops(function))
+    loops = list(loops_of_one_block(function))
     if not loops:
         return None
     uses = Counter(NAME.findall(text))
@@ -91,18 +98,6 @@ what is carried for there from the beginning."""
 
 _GONE = "\0"
 """In the place of a line that is not needed any more."""
-
-
-def _loops(function: FunctionLines) -> Iterator[tuple[int, int, str]]:
-    """Blocks that branch to themselves: their first and last line, and their name."""
-    for number, line in enumerate(function.lines):
-        if not line.startswith("  br i1 "):
-            continue
-        first = function.blocks[number]
-        label = LABEL.match(function.lines[first])
-        name = f"%{label[0][:-1]}" if label else ""
-        if name in NAME.findall(line)[-2:]:
-            yield first, number, name
 
 
 class _Loop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -81,3 +81,15 @@ class FunctionLines(Struct, frozen=True):
             if found := LINE.match(line):
                 made.defined[found[1]] = number, found[2]
         return made
+
+
+def loops_of_one_block(function: FunctionLines) -> Iterator[tuple[int, int, str]]:
+    """Blocks that branch to themselves: their first and last line, and their name."""
+    for number, line in enumerate(function.lines):
+        if not line.startswith("  br i1 "):
+            continue
+        first = function.blocks[number]
+        label = LABEL.match(function.lines[first])
+        name = f"%{label[0][:-1]}" if label else ""
+        if name in NAME.findall(line)[-2:]:
+            yield first, number, name

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from weft.target.carried_choices import with_carried_choices
 from weft.target.carried_last import with_carried_last
 from weft.target.compared_again import with_compared_again
 from weft.target.halved_masks import with_halved_masks
@@ -200,7 +201,8 @@ def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
     Before that, what loops carry comes last in their sums: no pass of LLVM's sorts these any more.
     """
     before = text = str(module)
-    text = with_carried_last(text, machine.isa) or text
+    for change in (with_carried_last, with_carried_choices):
+        text = change(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
     if text is not before:
