@@ -72,6 +72,11 @@ def test_what_is_cut_off_at_a_constant_is_foreseen() -> None:
     assert with_carried_choices(ROW.replace("BODY", body), chosen()) is None
 
 
+def test_ends_of_ranges_are_foreseen() -> None:
+    body = "  %s = add i32 %p, 64\n  %k = trunc i64 %i to i32\n  %x = call i32 @llvm.smin.i32(i32 %s, i32 %k)"
+    assert with_carried_choices(ROW.replace("BODY", body), chosen()) is None
+
+
 def test_distances_of_words_are_what_they_were() -> None:
     @weft.jit
     def distances(a, b, row):

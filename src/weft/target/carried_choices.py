@@ -8,7 +8,7 @@ one is not foreseen, and each wrong guess costs as much as several iterations::
     %x = add i32 %m, 1                                   %m = select i1 %c, i32 %p, i32 %u, !unpredictable !{}
 
 Precondition: LLVM's text behind its pipeline. Postcondition: in loops of one block, extrema of integers are such
-choices that hang on themselves in the iteration before, through a sum, and compare with what the iteration computes.
+choices that hang on themselves in the iteration before, through a sum, and compare with what the iteration loads.
 Preserves what functions give.
 """
 
@@ -44,9 +44,15 @@ def _changed(text: str) -> str | None:
     prefix, made = unused_prefix("choice", text), 0
     for first, last, label in loops_of_one_block(function):
         inside = {name: right for name, (n, right) in function.defined.items() if first < n < last}
+        loaded = _loaded(inside)
         for name in _carried(inside, label):
             found = _EXTREMUM.match(inside[name])
-            if found is None or not (found["a"] in inside and found["b"] in inside):
+            # Of what is loaded it is not known how it goes on; ends of ranges are reached once.
+            if (
+                found is None
+                or loaded.isdisjoint((found["a"], found["b"]))
+                or not {found["a"], found["b"]} <= inside.keys()
+            ):
                 continue
             type, a, b = found["type"], found["a"], found["b"]
             condition = f"{prefix}.{made}"
@@ -56,6 +62,17 @@ def _changed(text: str) -> str | None:
             )
             made += 1
     return "\n".join(function.lines) if made else None
+
+
+def _loaded(inside: dict[str, str]) -> set[str]:
+    """What is loaded in an iteration, and what is made of that there."""
+    found: set[str] = set()
+    for name, right in inside.items():
+        if right.startswith("load ") or not (
+            right.startswith("phi ") or found.isdisjoint(NAME.findall(right))
+        ):
+            found.add(name)
+    return found
 
 
 def _carried(inside: dict[str, str], label: str) -> list[str]:
