@@ -130,6 +130,11 @@ class _Loop:
                 if (operation := fast_operation(right)) is not None:
                     self._operations[name] = operation
         self._right = {n: function.defined[n][1] for n in self._where}
+        # What is loaded is there early.
+        self._made_of = {
+            name: [] if right.startswith(("load ", "phi ")) else NAME.findall(right)
+            for name, right in self._right.items()
+        }
 
     def run(self) -> None:
         """Rewrite what hangs on carried numbers by more than it has to."""
@@ -144,7 +149,7 @@ class _Loop:
             if name in self._late:
                 continue
             operation = self._operations.get(name)
-            late = [self._late[v] for v in self._made_of(name) if v in self._late]
+            late = [self._late[v] for v in self._made_of[name] if v in self._late]
             if not late:
                 continue
             self._late[name] = max(late) + (_OTHER if operation is None else STEP)
@@ -162,17 +167,12 @@ class _Loop:
         while True:
             hanging = set(phis)
             for name in sorted(self._where, key=self._where.__getitem__):
-                if name not in phis and not hanging.isdisjoint(self._made_of(name)):
+                if name not in phis and not hanging.isdisjoint(self._made_of[name]):
                     hanging.add(name)
             left = {name: back for name, back in phis.items() if back in hanging}
             if len(left) == len(phis):
                 return left
             phis = left
-
-    def _made_of(self, name: str) -> list[str]:
-        """The values that one hangs on; what is loaded is there early."""
-        right = self._right[name]
-        return [] if right.startswith(("load ", "phi ")) else NAME.findall(right)
 
     def _is_inner(self, value: str, user: FastOperation) -> bool:
         """Whether a value is a part of a larger sum, or of a larger extremum, alone."""
