@@ -1,6 +1,7 @@
 """Lane groups that are at no edge have a version, and those at edges still compute what they did."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -253,3 +254,60 @@ def test_counters_of_c(name: str) -> None:
         wanted = [sum(a[min(max(i + k, 0), n - 1)] for k in range(first, last + 1)) for i in range(n)]
         assert list(b) == wanted, (first, last)
     assert REMARK in " ".join(map(str, compiled.remarks))
+
+
+def kernel_of_greatest(a, b):
+    x, y = cuda.grid(2)
+    if y < b.shape[0] and x < b.shape[1]:
+        greatest = a[y, x]
+        for k in range(-7, 8):
+            greatest = max(greatest, a[y, min(max(x + k, 0), a.shape[1] - 1)])
+        b[y, x] = greatest
+
+
+def loop_of_greatest(a, b):
+    for y in prange(b.shape[0]):
+        for x in prange(b.shape[1]):
+            greatest = a[y, x]
+            for k in range(-7, 8):
+                greatest = max(greatest, a[y, min(max(x + k, 0), a.shape[1] - 1)])
+            b[y, x] = greatest
+
+
+def kernel_of_neighbours(a, b):
+    x, y = cuda.grid(2)
+    if y < b.shape[0] and x < b.shape[1]:
+        b[y, x] = a[y, x] * (a[y, (x + 1) % a.shape[1]] + a[y, (x - 1) % a.shape[1]])
+
+
+def loop_of_neighbours(a, b):
+    for y in prange(b.shape[0]):
+        for x in prange(b.shape[1]):
+            b[y, x] = a[y, x] * (a[y, (x + 1) % a.shape[1]] + a[y, (x - 1) % a.shape[1]])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("kernel", "loop"), [(kernel_of_greatest, loop_of_greatest), (kernel_of_neighbours, loop_of_neighbours)]
+)
+def test_few_lanes_are_at_edges(
+    monkeypatch: pytest.MonkeyPatch, kernel: Callable[..., None], loop: Callable[..., None], level: str
+) -> None:
+    """The more lanes a group has, the more of a row is in groups at its ends, be it of threads or of iterations."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    a = np.random.default_rng(1).random((20, 70)).astype(np.float32)
+    found = [np.zeros_like(a), np.zeros_like(a)]
+    threads: Any = cuda.jit(kernel, fastmath=True)
+    threads[(5, 2), (16, 16)](a, found[0])
+    iterations: Any = weft.jit(loop, fastmath=True)
+    iterations(a, found[1])
+    np.testing.assert_array_equal(*found)
+    widths: list[int] = []
+    for compiled in (threads, iterations):
+        told = " ".join(map(str, compiled.remarks))
+        assert REMARK in told
+        runs = re.search(r"(?<!nest )runs (\d+) (?:threads|iterations) at a time", told)
+        assert runs is not None
+        widths.append(int(runs[1]))
+    # Two registers of addresses.
+    assert widths == [{"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}[level]] * 2

@@ -135,7 +135,9 @@ def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     trial = clone_function(unit.function, f"{unit.function.name}.inside")
     part = LaneUnit(unit.module, trial, unit.lanes, all_uniform(trial, unit.lanes), unit.isa)
     INNER_VERSIONS.run(part)
-    choice = choose_width(part.divergence, unit.isa, in_lanes=True, in_loop=True, before=unit.divergence)
+    choice = choose_width(
+        part.divergence, unit.isa, in_lanes=True, in_loop=True, before=unit.divergence, at_edges=True
+    )
     del unit.module.functions[trial.name]
     return choice
 

@@ -176,10 +176,10 @@ def strided_at_no_edge(unit: LaneUnit) -> frozenset[Instruction]:
     return strided_inside(unit.function, unit.divergence, unit.analyze_copy)
 
 
-def is_better_at_no_edge(unit: LaneUnit) -> bool:
-    """Whether lane groups at no edge get a version of their own."""
+def is_better_at_no_edge(unit: LaneUnit, *, behind_guards: bool = False) -> bool:
+    """Whether lane groups at no edge get a version of their own; guards that become bounds of rows may be in it yet."""
     return _may_have_inner_version(unit) and has_inner_version(
-        unit.function, unit.divergence, unit.analyze_copy
+        unit.function, unit.divergence, unit.analyze_copy, behind_guards=behind_guards
     )
 
 

@@ -54,6 +54,15 @@ around which pixels look for the nearest centre, 16 lanes take 0.46 of the time 
 0.74 of that, where the model says 1.07 and 1.22; rows of 1000 floats less their means take 0.73 in 16."""
 
 
+AT_EDGES, EDGES = 16, 0.65
+"""Lanes, and two registers at most, beyond which lane groups of twice as many must leave so much of the cycles of a
+thread, where those at no edge have a version of their own: the wider they are, the more of a row is in groups at its
+ends. Measured on Emerald Rapids: six filters with clamped or turned-around indices on rows of 200, 640 and 2000
+elements take 1.31 times as long (at most 3.4) in the lanes that the model chose without as in 16 with AVX-512, and 1.26
+times as long as in 8 with AVX2, where it says 0.69 to 0.93 for twice as many. A bilateral filter takes 1.07 to 1.11
+times as long in 8 lanes as in 16 with AVX2, on rows of 640 and 2000 floats."""
+
+
 WAITED = 0.8
 """Of the cycles of a thread that waits for the others of its lane group, what fewer lanes have to take where threads
 one by one are there, too. Measured on Emerald Rapids with AVX-512: breadth-first search takes 0.84 of the time in 16
@@ -109,14 +118,16 @@ def choose_width(
     in_loop: bool = False,
     both_ways: bool = False,
     before: Divergence | None = None,
+    at_edges: bool = False,
 ) -> WidthChoice:
     """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
 
     It is 1 where threads are better off one after the other, unless there are to be lanes: in any case, or `both_ways`,
     as there is code for threads one by one, too. They are iterations `in_loop`, or threads of a kernel. `before` is the
-    divergence of what has no versions yet, where that one has.
+    divergence of what has no versions yet, where that one has. Lane groups `at_edges` of rows may run other code than
+    the others (`weft.transform.numbers.inner_versions`).
     """
-    weights = _Weights(divergence, isa, in_loop)
+    weights = _Weights(divergence, isa, in_loop, at_edges=at_edges)
     if both_ways:
         return weights.width_beside_alone(before or divergence)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
@@ -191,13 +202,21 @@ class _Weights:
     """What a thread takes at the widths that there may be."""
 
     def __init__(
-        self, divergence: Divergence, isa: Isa, in_loop: bool, *, apart: bool = False, near: bool = False
+        self,
+        divergence: Divergence,
+        isa: Isa,
+        in_loop: bool,
+        *,
+        apart: bool = False,
+        near: bool = False,
+        at_edges: bool = False,
     ) -> None:
         self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart, near=near)
         self._in_loop = in_loop
         self.constants = constants_of(isa)
         self._bits = self.model.dominant_bits()
         self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
+        self._narrow = min(AT_EDGES, 2 * self._least) if at_edges else MAX_WIDTH
         registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers
         most = min(MAX_WIDTH, self._least * registers)
         if self._bits > 8:
@@ -250,6 +269,8 @@ class _Weights:
                 worthwhile = min(worthwhile, BETTER)
             if meets_stretches:
                 worthwhile = min(worthwhile, STRETCHES)
+            if width > self._narrow:
+                worthwhile = min(worthwhile, EDGES)
             if beyond:
                 # One that is wider than what was no gain has to be clearly better, as where bytes fill a register at
                 # last, and are looked up in it.

@@ -13,7 +13,7 @@ from weft.codegen import trials
 from weft.codegen.boxes import box_of_shared_rows
 from weft.codegen.dimension import analyze_along
 from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.plain_passes import GUESSED_RANGES, NARROWING
+from weft.codegen.plain_passes import GUESSED_RANGES, INNER_VERSIONS, NARROWING, is_better_at_no_edge
 from weft.codegen.remarks import THREADS_ALONE, remark_alone, remark_rows
 from weft.codegen.row_starts import may_begin_anywhere
 from weft.codegen.walks import Walk, choose_walk
@@ -198,9 +198,21 @@ def _walking(unit: KernelUnit) -> WidthChoice | None:
     return walk.choice if walk is not None else None
 
 
+def _has_edges(unit: KernelUnit) -> bool:
+    """Whether lane groups at no edge will have a version of their own."""
+    if INNER_VERSIONS.name in unit.runner.left_out:
+        return False
+    dimension, lanes = unit.order.dimension, LaneSpace((one_register(unit.spec.isa),))
+    part = LaneUnit(
+        unit.module, unit.function, lanes, position_shapes(unit, lanes, unit.function), unit.spec.isa,
+        switches=unit.options.switches, known=unit.along(dimension, lanes.width),
+    )  # fmt: skip
+    return is_better_at_no_edge(part, behind_guards=True)
+
+
 def _plan_lanes(unit: KernelUnit) -> bool:
     with _mostly_run(unit) as planner:
-        unit.plan = planner.plan(unit.order, lambda: _walking(unit))
+        unit.plan = planner.plan(unit.order, lambda: _walking(unit), lambda: _has_edges(unit))
     if unit.order.in_lanes and unit.plan.width == 1:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")

@@ -221,8 +221,16 @@ class Planner(Struct, frozen=True):
         dimension = choose_dimension(self.kernel, lambda d: self.analyses(d, base), base, self.isa)
         return LaneOrder(dimension)
 
-    def plan(self, order: LaneOrder, walk: Callable[[], WidthChoice | None] = lambda: None) -> LanePlan:
-        """Choose how many threads lane groups of this order have; `walk` says it for those that walk by stacks."""
+    def plan(
+        self,
+        order: LaneOrder,
+        walk: Callable[[], WidthChoice | None] = lambda: None,
+        at_edges: Callable[[], bool] = lambda: False,
+    ) -> LanePlan:
+        """Choose how many threads lane groups of this order have.
+
+        `walk` says it for those that walk by stacks, and `at_edges` whether those at edges run other code.
+        """
         if self.premises.warp is not None:
             unused = " (the brush is not used: threads ask what others of their warp do)"
             reason = "as many as a warp" + (unused if self.options.brush is not None else "")
@@ -232,7 +240,7 @@ class Planner(Struct, frozen=True):
         if order.box is not None:
             return LanePlan(order, self._width_of_box(order.box))
         in_rounds = bool(barriers_of(self.kernel)) and not order.lock_step
-        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk)
+        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk, at_edges)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
         in_rows = not in_rounds and not order.linear
@@ -288,7 +296,9 @@ class Planner(Struct, frozen=True):
         sides = " by ".join(map(str, box))
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 
-    def _width_of_rows(self, order: LaneOrder, walk: Callable[[], WidthChoice | None]) -> WidthChoice:
+    def _width_of_rows(
+        self, order: LaneOrder, walk: Callable[[], WidthChoice | None], at_edges: Callable[[], bool]
+    ) -> WidthChoice:
         wanted, base = self.options.width, one_register(self.isa)
         if wanted is not None:
             return WidthChoice(wanted, "as asked for")
@@ -298,7 +308,7 @@ class Planner(Struct, frozen=True):
                 return walking
             if prefers_inner_loops(self.kernel, divergence, reordered=True):
                 return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
-            return choose_width(divergence, self.isa, both_ways=self.both_ways)
+            return choose_width(divergence, self.isa, both_ways=self.both_ways, at_edges=at_edges())
         return WidthChoice(base, "a register of 32-bit values")
 
     def _width_of_rounds(self) -> WidthChoice:

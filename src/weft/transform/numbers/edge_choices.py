@@ -87,16 +87,22 @@ class EdgeChoice(Struct, frozen=True):
     is_natural: bool
 
 
-def edge_choices(function: Function, divergence: Divergence) -> list[EdgeChoice]:
-    """Return what lanes choose at an edge alone, those first that others are made of."""
-    return _Search(function, divergence).choices()
+def edge_choices(
+    function: Function, divergence: Divergence, *, behind_guards: bool = False
+) -> list[EdgeChoice]:
+    """Return what lanes choose at an edge alone, those first that others are made of.
+
+    Behind guards that will be bounds of rows calls may be early, too, such as the maximum of a length and 1.
+    """
+    return _Search(function, divergence, behind_guards).choices()
 
 
 class _Search:
     """Finds the choices of a function."""
 
-    def __init__(self, function: Function, divergence: Divergence) -> None:
+    def __init__(self, function: Function, divergence: Divergence, behind_guards: bool) -> None:
         self._function, self._divergence = function, divergence
+        self._early = (ConstInt, Function) if behind_guards else (ConstInt,)
         self._view = cfg_of(function)
         self._counters = {loop.counter.phi: loop for loop in _counted(self._view)}
         self._numbers: dict[Value, EdgeNumber | None] = {}
@@ -261,7 +267,7 @@ class _Search:
     def _is_early(self, value: Value, steps: int = _STEPS) -> bool:
         """Whether a value may be computed before the first choice."""
         if not isinstance(value, Instruction):
-            return not isinstance(value, Constant) or isinstance(value, ConstInt)
+            return not isinstance(value, Constant) or isinstance(value, self._early)
         if value in self._there:
             return True
         if not steps or value.is_phi or self._may_be_choice(value) or not is_speculatable(value):

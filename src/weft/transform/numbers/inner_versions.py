@@ -68,9 +68,14 @@ def strided_inside(
     return tried.strided if tried is not None else frozenset()
 
 
-def has_inner_version(function: Function, divergence: Divergence, analyze_copy: AnalyzeCopy) -> bool:
-    """Whether a function would be given another version, which it is not."""
-    return _try(function, divergence, analyze_copy) is not None
+def has_inner_version(
+    function: Function, divergence: Divergence, analyze_copy: AnalyzeCopy, *, behind_guards: bool = False
+) -> bool:
+    """Whether a function would be given another version, which it is not.
+
+    With `behind_guards` it is a kernel, and guards that become bounds of rows are still in it.
+    """
+    return _try(function, divergence, analyze_copy, behind_guards=behind_guards) is not None
 
 
 class _Tried(Struct, frozen=True):
@@ -80,14 +85,16 @@ class _Tried(Struct, frozen=True):
     strided: frozenset[Instruction]
 
 
-def _try(function: Function, divergence: Divergence, analyze_copy: AnalyzeCopy) -> _Tried | None:
+def _try(
+    function: Function, divergence: Divergence, analyze_copy: AnalyzeCopy, *, behind_guards: bool = False
+) -> _Tried | None:
     if sum(1 for _ in function.instructions()) > LARGEST_COPY:
         return None
     if not any(_is_apart(i, divergence) for i in function.instructions()):
         return None
     if any(is_convergent(i) for i in function.instructions()):
         return None
-    choices = edge_choices(function, divergence)
+    choices = edge_choices(function, divergence, behind_guards=behind_guards)
     if not choices:
         return None
     module = function.module
