@@ -1,4 +1,7 @@
-"""Levels of instructions that a bench holds weft and all its peers to, by what each of them reads."""
+"""Levels of instructions that a bench holds weft and all its peers to, by what each of them reads.
+
+Beside the levels there are processors by LLVM's names, to see what one of these gets on a machine that has more.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,38 @@ import os
 import sys
 from collections.abc import Sequence
 
+_AVX2 = {
+    "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
+    "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
+}
+
 RUNTIMES = {
     "x86-64": {
         "POCL_LLVM_CPU_NAME": "x86-64",
         "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-sse2",
         "CL_CONFIG_CPU_TARGET_ARCH": "corei7",
     },
-    "x86-64-v3": {
-        "POCL_LLVM_CPU_NAME": "haswell",
-        "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
-        "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
-    },
+    "x86-64-v3": {**_AVX2, "POCL_LLVM_CPU_NAME": "haswell"},
     "x86-64-v4": {
         "POCL_LLVM_CPU_NAME": "skylake-avx512",
         "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx512",
         "CL_CONFIG_CPU_TARGET_ARCH": "skx",
     },
+    "skylake": {**_AVX2, "POCL_LLVM_CPU_NAME": "skylake"},
+    "alderlake": {**_AVX2, "POCL_LLVM_CPU_NAME": "alderlake"},
 }
 """What holds the OpenCL runtimes to a level; without, they use all that there is. Intel's has SSE4.2 at least."""
 
 _NUMBA = {"x86-64": "x86-64", "x86-64-v3": "haswell", "x86-64-v4": "skylake-avx512"}
 
-_ISPC = {"x86-64": "sse2-i32x4", "x86-64-v3": "avx2-i32x8", "x86-64-v4": "avx512skx-x16"}
+_HIDDEN = {"alderlake": "avxvnni"}
+"""What virtual machines hide of a processor, with which code would run on few."""
+
+_ISPC = {
+    "x86-64": "sse2-i32x4",
+    "x86-64-v4": "avx512skx-x16",
+    **dict.fromkeys(("x86-64-v3", "skylake", "alderlake"), "avx2-i32x8"),
+}
 
 LEVELS = tuple(RUNTIMES)
 
@@ -36,22 +49,31 @@ def hold(level: str | None) -> None:
     """Hold this process, and those that it starts, to a level; before numba compiles anything."""
     if not level:
         return
-    os.environ.update(RUNTIMES[level], WEFT_CPU=level, NUMBA_CPU_NAME=_NUMBA[level])
+    hidden = f"-{_HIDDEN[level]}" if level in _HIDDEN else ""
+    os.environ.update(
+        RUNTIMES[level],
+        WEFT_CPU=f"{level},{hidden}".rstrip(","),
+        NUMBA_CPU_NAME=_NUMBA.get(level, level),
+        # Without, numba takes all that this machine has.
+        NUMBA_CPU_FEATURES=hidden,
+    )
     if "numba" in sys.modules:
         sys.modules["numba"].config.reload_config()
 
 
 def march(command: Sequence[str]) -> list[str]:
-    """What tells gcc and clang the level, tuned for this machine.
+    """What tells gcc and clang the level, tuned for this machine, or the processor.
 
     zig has names of its own for levels, and takes any other, and ``-mtune=native``, for all that the machine has.
     """
-    level = os.environ.get("WEFT_CPU")
+    level, _, hidden = os.environ.get("WEFT_CPU", "").partition(",-")
     if level and "ziglang" in command:
         return [f"-march={level.replace('-', '_')}"]
-    return [f"-march={level}", "-mtune=native"] if level else ["-march=native"]
+    if level not in _NUMBA:
+        return [f"-march={level or 'native'}", *([f"-mno-{hidden}"] if hidden else [])]
+    return [f"-march={level}", "-mtune=native"]
 
 
 def ispc_target() -> str:
     """What tells ISPC the level: registers full of 32-bit lanes."""
-    return _ISPC.get(os.environ.get("WEFT_CPU", ""), "host")
+    return _ISPC.get(os.environ.get("WEFT_CPU", "").partition(",")[0], "host")

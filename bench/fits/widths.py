@@ -35,7 +35,7 @@ def planned(program: Program) -> Planned | None:
     """Take a program to where its width is chosen; None where nothing of the kind is asked."""
     seen: list[Divergence] = []
 
-    def stop(divergence: Divergence, isa: Isa, *, in_lanes: bool = False) -> WidthChoice:
+    def stop(divergence: Divergence, isa: Isa, **how: object) -> WidthChoice:
         seen.append(divergence)
         raise _PlannedError
 

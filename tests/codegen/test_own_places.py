@@ -44,7 +44,7 @@ def test_two_stacks_are_one_of_pairs(isa) -> None:
 
 def test_objects_that_are_accessed_by_themselves_stay_apart() -> None:
     text = widened(kernel_text(APART), 16, AVX2)
-    assert not lines(text, "store i64") and len(lines(text, r"call .*weft.gather.u4")) == 2
+    assert not lines(text, "store i64") and len(lines(text, r"call .*weft.gather.n4")) == 2
 
 
 def test_where_masks_are_registers_gathers_stay_instructions() -> None:

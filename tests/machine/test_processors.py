@@ -102,7 +102,39 @@ def test_info_says_what_code_is_made_for() -> None:
     assert "there is no such processor" in ran("pentium", "-m", "weft", "info").stderr
 
 
-@pytest.mark.parametrize("name", ["z80", "x86-64-v5", "i386", "neon", "AVX2"])
+def test_processors_less_what_they_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def named(name: str) -> Machine:
+        monkeypatch.setenv("WEFT_CPU", name)
+        return chosen()
+
+    whole, less = named("alderlake"), named("alderlake,-avxvnni")
+    assert whole.features - less.features == {"avxvnni"} and less.isa == whole.isa
+    assert "-avxvnni" in TargetSpec.chosen().features.split(",")
+    assert TargetSpec.chosen().isa == less.isa
+    held = named("sapphirerapids,-avx512f")
+    assert held.isa.name == "avx2" and not any(f.startswith("avx512") for f in held.features)
+    assert TargetSpec.chosen().isa == held.isa and held.isa.core.fast_gathers
+    assert named("x86-64-v3,-fma").isa == SSE4
+    assert named("x86-64,-sse2").isa == SSE2, "what all have stays"
+    if host().isa.mask_registers:
+        assert named("host,-avx512f").isa.name == "avx2"
+        assert misses(host(), chosen()) == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "alderlake,-mmx9",
+        "alderlake,avxvnni",
+        "x86-64-v3,",
+        "z80,-fma",
+        "z80",
+        "x86-64-v5",
+        "i386",
+        "neon",
+        "AVX2",
+    ],
+)
 def test_unknown_names_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CPU", name)
     with pytest.raises(SettingError, match=f"WEFT_CPU={name}: there is no such processor"):

@@ -94,7 +94,7 @@ def test_where_an_array_begins_says_what_passive_lanes_read() -> None:
         index + "  br i1 %c, label %then, label %exit\nthen:\n  %g = getelementptr i32, ptr %in, i32 %k\n"
         "  %w = load i32, ptr %g\n" + stored("%w") + "  br label %exit\nexit:"
     )
-    numbered = r"zext <8 x i32> %\S+ to <8 x i64>"
+    numbered = r"zext nneg <8 x i32> %\S+ to <8 x i64>"
     assert re.search(numbered, widened(of_arrays(kernel_text(body)), isa=AVX2))
     # A pointer may lead into the midst of an array, where there may be nothing, and numbers may be below 0.
     assert not re.search(numbered, widened(kernel_text(body), isa=AVX2))

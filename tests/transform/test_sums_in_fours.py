@@ -241,3 +241,62 @@ def test_what_is_compared_and_chosen_must_be_the_same_numbers() -> None:
         "%less = fcmp fast olt double %begin, %total\n  %sum = select i1 %less, double %x, double %total",
     )
     assert made(text)[1] == 0
+
+
+GATHERS = best_isa("x86_64", AVX2.features, "alderlake")
+
+
+@pytest.mark.parametrize("type", ["double", "float"])
+def test_what_is_looked_up_is_gathered_where_that_is_fast(type: str) -> None:
+    text = SUM.replace("double", type)
+    module = read_module(text)
+    assert add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS) == 1
+    verify(module)
+    written, many = write_module(module), 4 if type == "double" else 8
+    assert written.count("call <") == 1 and written.count(f"load {type}") == 1
+    assert written.count("extractelement") == written.count("insertelement") == many
+    plain = read_module(text)
+    random = np.random.default_rng(11)
+    for size in range(26):
+        indices = random.integers(0, 5, size + 1).tolist()
+        for at in (None, *range(size)):
+            one = indices if at is None else [*indices[:at], -2, *indices[at + 1 :]]
+            if type == "double":
+                assert run(module, one, 0, size) == run(plain, one, 0, size)
+            else:
+                assert run_floats(module, one, size) == run_floats(plain, one, size)
+
+
+TWICE = SUM.replace(
+    "  %sum = fadd fast double %total, %x\n",
+    "  %second = getelementptr double, ptr %place, i64 1\n  %y = load double, ptr %second\n"
+    "  %both = fmul fast double %x, %y\n  %sum = fadd fast double %total, %both\n",
+)
+CHOSEN = SUM.replace(
+    "  %sum = fadd fast double %total, %x\n",
+    "  %large = fcmp fast ogt double %x, 2.0\n  %kept = select i1 %large, double %x, double 0.0\n"
+    "  %sum = fadd fast double %total, %kept\n",
+)
+LONG = SUM.replace(
+    "  %j = load i32, ptr %at\n  %wide = sext i32 %j to i64\n", "  %wide = load i64, ptr %at\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "gathers"),
+    [(TWICE, "double", 0), (TWICE, "float", 2), (CHOSEN, "float", 0), (LONG.replace("i32 %j", "i64 %wide"), "float", 0),
+     (SUM.replace("getelementptr i32, ptr %list", "getelementptr i64, ptr %list"), "float", 0)],
+    ids=["two doubles", "two floats", "a choice", "64 bits", "apart"],
+)  # fmt: skip
+def test_others_are_loaded_one_by_one(text: str, type: str, gathers: int) -> None:
+    module = read_module(text.replace("double", type))
+    assert add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS) == 1
+    verify(module)
+    assert write_module(module).count("call <") == gathers
+
+
+def test_levels_name_no_core() -> None:
+    for isa in (AVX2, isa_named("avx512"), best_isa("x86_64", AVX2.features, "haswell")):
+        module = read_module(SUM)
+        assert add_in_fours(module.functions["f"], lambda loop, view: False, isa) == 1
+        assert "call <" not in write_module(module)

@@ -26,6 +26,13 @@ class Core(Struct, frozen=True):
         Whether lanes load faster one by one than by a gather, whose microcode on Intel's cores from Skylake to Ice Lake
         waits for all of its loads since 2023 (gather data sampling). Measured on Ice Lake: a gather of 8 doubles, or
         of 16 floats, takes 25 cycles from the nearest cache; 8 loads of each 7 cycles.
+    slow_masked_stores
+        Whether stores under a mask of a vector are microcode (`weft.target.whole_stores`).
+    fast_gathers
+        Whether a gather is faster than its lanes' loads one by one, without registers for masks, too. Measured on
+        Emerald Rapids, whose core is that of Alder Lake with AVX-512: a gather of 8 floats takes 4.2 cycles from the
+        nearest cache, 8 loads 8.2; two of 4 doubles 6.0. Of small cores, as Gracemont and Crestmont, and of Haswell
+        and Broadwell this is not known.
     """
 
     reads_rows_steadily: bool = False
@@ -33,6 +40,7 @@ class Core(Struct, frozen=True):
     wide_shuffle: float = 1.0
     slow_gathers: bool = False
     slow_masked_stores: bool = False
+    fast_gathers: bool = False
 
 
 MOST_LONE_LOADS = 32
@@ -41,12 +49,20 @@ MOST_LONE_LOADS = 32
 ANY_CORE = Core()
 
 _SLOW_GATHERS = Core(slow_gathers=True)
+_FAST_GATHERS = Core(fast_gathers=True)
 _CORES = {
     "znver4": Core(True, 0.5, 0.5, slow_masked_stores=True),
     "znver": Core(True, slow_masked_stores=True),
     **dict.fromkeys(
         ("skylake", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake", "rocketlake"),
         _SLOW_GATHERS,
+    ),
+    **dict.fromkeys(
+        ("alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake", "pantherlake", "wildcatlake"),
+        _FAST_GATHERS,
+    ),
+    **dict.fromkeys(
+        ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "novalake"), _FAST_GATHERS
     ),
 }
 

@@ -8,10 +8,13 @@ import platform
 
 from weft.diag.errors import SettingError
 from weft.machine.processors import processor
-from weft.machine.targets import ALWAYS, ISAS, Machine, best_isa, machine_of, misses
+from weft.machine.targets import ALWAYS, ISAS, Machine, best_isa, machine_of, misses, without
 
 SETTING = "WEFT_CPU"
-"""The environment variable that names the processor to make code for."""
+"""The environment variable that names the processor to make code for, and after commas features that it lacks.
+
+Virtual machines hide features: ``alderlake,-avxvnni`` runs where ``alderlake`` would not.
+"""
 
 
 @functools.cache
@@ -70,16 +73,23 @@ def _lacking() -> tuple[str, ...]:
 @functools.cache
 def _named(name: str) -> Machine:
     here = host()
-    if name in ("host", "native"):
-        return here
-    found = machine_of(here.arch, name) or processor(here.arch, name)
-    if found is None:
-        levels = ", ".join(isa.cpu for isa in reversed(ISAS) if isa.arch == here.arch)
-        raise SettingError(
-            f"{SETTING}={name}: there is no such processor",
-            hint=f"name a level ({levels}), or a processor as LLVM does: znver3",
-        )
-    return found
+    cpu, *lacking = name.split(",")
+    found = here if cpu in ("host", "native") else machine_of(here.arch, cpu) or processor(here.arch, cpu)
+    if found is not None and all(f.startswith("-") and f[1:] in _known_features() for f in lacking):
+        return without(found, [f[1:] for f in lacking]) if lacking else found
+    levels = ", ".join(isa.cpu for isa in reversed(ISAS) if isa.arch == here.arch)
+    raise SettingError(
+        f"{SETTING}={name}: there is no such processor",
+        hint=f"name a level ({levels}), or a processor as LLVM does, perhaps less some features: "
+        "znver3; alderlake,-avxvnni",
+    )
+
+
+@functools.cache
+def _known_features() -> frozenset[str]:
+    import llvmlite.binding as llvm
+
+    return frozenset(llvm.get_host_cpu_features())
 
 
 def core_count() -> int:

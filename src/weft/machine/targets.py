@@ -7,7 +7,7 @@ for the host.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -103,12 +103,15 @@ class Machine(Struct, frozen=True):
         LLVM's names of its features; of the host's, those that the operating system supports, too.
     isa
         The best instruction set level among them.
+    lacking
+        LLVM's names of features that its processors have otherwise.
     """
 
     arch: str
     cpu: str
     features: frozenset[str]
     isa: Isa
+    lacking: frozenset[str] = frozenset()
 
 
 _SSE2 = frozenset({"sse", "sse2"})
@@ -163,6 +166,16 @@ def machine_of(arch: str, name: str) -> Machine | None:
         if isa.arch == arch and name in (isa.cpu, isa.name):
             return Machine(arch, isa.cpu, isa.features, isa)
     return None
+
+
+def without(machine: Machine, lacking: Iterable[str]) -> Machine:
+    """Return the processor without some features, at the best level that is left."""
+    gone = frozenset(lacking) - ALWAYS.get(machine.arch, frozenset())
+    # LLVM takes away what rests on these, too.
+    if gone & AVX512.features:
+        gone |= {name for name in machine.features if name.startswith("avx512")}
+    features = machine.features - gone
+    return Machine(machine.arch, machine.cpu, features, best_isa(machine.arch, features, machine.cpu), gone)
 
 
 def misses(machine: Machine, other: Machine) -> tuple[str, ...]:

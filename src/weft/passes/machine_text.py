@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.ir import Module
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
+from weft.target.hardware_gathers import with_hardware_gathers
 from weft.target.lone_loads import with_lone_loads
 from weft.target.masked_loops import with_masked_loops
 from weft.target.numbered_accesses import number_accesses, with_numbered_accesses
@@ -31,6 +32,8 @@ def machine_text(module: Module, isa: Isa) -> str:
         round_by_sums(function, isa)
         saturate_by_limits(function)
     text = with_numbered_accesses(with_definitions(write_module(module, plain=True), isa))
+    if not isa.mask_registers and isa.core.fast_gathers:
+        text = with_hardware_gathers(text)
     text = with_masked_loops(with_ordinary_lanes(text, isa), isa)
     text = with_taken_places(with_short_fills(text, isa), isa)
     return with_whole_stores(with_lone_loads(with_word_gathers(text), isa), isa)

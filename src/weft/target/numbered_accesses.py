@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from weft.ir import Builder, Function, Instruction, Value
+from weft.ir import Argument, Builder, Function, Instruction, Value
 from weft.ir.constants import TRUE, ConstSplat
 from weft.ir.lane_steps import steps_of
 from weft.ir.types import I32, FunctionType, IntType, PointerType, Type, VectorType
@@ -33,7 +33,7 @@ _STEP = "step"
 _ALIGN = re.compile(r"align (\d+)")
 _TYPES: Final = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.(?P<access>gather|scatter)\.(?P<kind>[us]\d+|step)(?:\.space(?P<space>\d+))?"
+    r"^declare [^\n]*@weft\.(?P<access>gather|scatter)\.(?P<kind>[usnw]\d+|step)(?:\.space(?P<space>\d+))?"
     r"\.(?P<align>\d+)\.v(?P<lanes>\d+)(?P<type>\w+)\([^\n]*\n",
     re.MULTILINE,
 )
@@ -66,8 +66,10 @@ def _replace(
     if place is None or not _has_all_lanes(mask):
         return False
     base, numbers, kind = place
-    element = _TYPES.get(str(type.element), str(type.element))
     align = _alignment(call, call.args.index(address))
+    if access == "gather" and kind[0] == "n" and _lies_in_words(function, base, type, kind, align):
+        kind = f"w{kind[1:]}"
+    element = _TYPES.get(str(type.element), str(type.element))
     name = f"weft.{access}.{kind}.{align}.v{type.count}{element}"
     arguments = [base, numbers] if access == "gather" else [base, numbers, call.args[0]]
     assert function.module is not None
@@ -96,10 +98,29 @@ def _place(address: Value) -> tuple[Value, Value, str] | None:
         return None
     extended = "s"
     if isinstance(index, Instruction) and index.op == "zext":
-        (index,), extended = index.operands, "u"
+        (index,), extended = index.operands, "n" if "nneg" in index.flags else "u"
     if not isinstance(index.type, VectorType) or index.type.element != I32:
         return None
     return base, index, f"{extended}{unit.bits // 8}{_space(base)}"
+
+
+def _lies_in_words(function: Function, base: Value, type: VectorType, kind: str, align: int) -> bool:
+    """Whether elements lie in words that may be loaded as such: words that were stored to in part are waited for."""
+    bits = type.element.bits if isinstance(type.element, IntType) else 32
+    if (
+        bits not in (8, 16)
+        or kind[1:] != str(bits // 8)
+        or 8 * align < bits
+        or not isinstance(base, Argument)
+    ):
+        return False
+    return not any(i.op == "store" and _begins_at(i.pointer) is base for i in function.instructions())
+
+
+def _begins_at(pointer: Value) -> Value:
+    while isinstance(pointer, Instruction) and pointer.op == "getelementptr":
+        pointer = pointer.operands[0]
+    return pointer
 
 
 def _space(base: Value) -> str:
@@ -162,7 +183,7 @@ def _address(kind: str, pointer: str, lanes: int, k: int) -> list[str]:
             f"  %behind.{k} = mul i64 %step, {k}",
             f"  %at.{k} = getelementptr i8, {pointer} %base, i64 %behind.{k}",
         ]
-    extension = "zext" if kind[0] == "u" else "sext"
+    extension = "sext" if kind[0] == "s" else "zext"
     return [
         f"  %number.{k} = extractelement <{lanes} x i32> %numbers, i64 {k}",
         f"  %wide.{k} = {extension} i32 %number.{k} to i64",

@@ -44,7 +44,7 @@ def scatter_addresses(w: Widening, store: Instruction) -> Value:
     numbers = None if w.isa.mask_registers or w.mask is not None else lane_numbers(w, store)
     if numbers is None or not numbers.natural:
         return lane_addresses(w, store)
-    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64))
+    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64), ("nneg",))
     return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (wide,))
 
 
@@ -67,7 +67,7 @@ def _numbered_addresses(w: Widening, load: Instruction, type: VectorType, moved:
         if some is not None and not isinstance(base, GlobalVariable) and not _is_on_stack(base):
             base = w.builder.select(some, base, w.spare_place(type.element, base.type, written=False))
     if numbers.natural:
-        each = w.builder.cast("zext", each, w.lanes.vector(I64))
+        each = w.builder.cast("zext", each, w.lanes.vector(I64), ("nneg",))
     return w.builder.gep(element, base, (each,))
 
 
@@ -106,7 +106,7 @@ def _word_addresses(w: Widening, load: Instruction, type: VectorType, moved: int
         i.op == "store" and w.addresses.location(i.pointer).base is base for i in w.source.instructions()
     ):
         return None
-    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64))
+    wide = w.builder.cast("zext", each_number(w, numbers), w.lanes.vector(I64), ("nneg",))
     return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (wide,))
 
 

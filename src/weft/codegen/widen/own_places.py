@@ -121,7 +121,7 @@ def _active_places(w: Widening, base: Instruction, numbers: Value, size: int, *,
 
 def _gep(w: Widening, base: Instruction, places: Value, size: int) -> Value:
     """The addresses of elements of an object, in vectors of 64 bits."""
-    wide = w.builder.cast("zext", places, w.lanes.vector(I64))
+    wide = w.builder.cast("zext", places, w.lanes.vector(I64), ("nneg",))
     return w.builder.gep(int_type(8 * size), base, (wide,))
 
 

@@ -38,6 +38,7 @@ from weft.ir.loop_metadata import is_scalar, mark_scalar
 from weft.ir.types import F32, IntType
 from weft.machine.targets import Isa
 from weft.transform.loops.folds import Fold, fold_of
+from weft.transform.loops.gathered_sums import Lookup, gathered, gathers_sums, lookups_of
 from weft.transform.numbers.known_numbers import asks_for_sign
 
 FOUR, EIGHT = 4, 8
@@ -71,7 +72,10 @@ def add_in_fours(
         floats = all(one.phi.type == F32 for one in found.sums)
         many = EIGHT if floats and isa.vector_bits >= 256 else FOUR
         made.append((span_of(found.loop.header.terminator), many))
-        done.add(_build(function, found, many))
+        together = (
+            lookups_of(found.loop, found.questions.keys(), function.layout) if gathers_sums(isa) else []
+        )
+        done.add(_build(function, found, many, together))
     return made
 
 
@@ -161,8 +165,8 @@ def _is_counted(value: Value, loop: CountedLoop) -> bool:
     return value.op != "load" and all(_is_counted(v, loop) for v in value.operands)
 
 
-def _build(function: Function, found: Sums, many: int) -> BasicBlock:
-    """Build the loop of so many iterations at a time before a loop; its header."""
+def _build(function: Function, found: Sums, many: int, together: list[Lookup]) -> BasicBlock:
+    """Build the loop of so many iterations at a time before a loop, which look up some together; its header."""
     loop, counter = found.loop, found.loop.counter
     before, header = loop.preheader, loop.header
     head = function.add_block(f"{header.name}.any", before)
@@ -194,8 +198,13 @@ def _build(function: Function, found: Sums, many: int) -> BasicBlock:
     else:
         builder.br(added)
     builder.at_end(added)
-    for n, values in enumerate(rounds):
+    for values in rounds:
         values.update(dict.fromkeys(found.questions, FALSE))
+    for lookup in together:
+        numbers = [_computed(lookup.number, builder, loop, values) for values in rounds]
+        for values, element in zip(rounds, gathered(builder, lookup, numbers), strict=True):
+            values[lookup.load] = element
+    for n, values in enumerate(rounds):
         for one, parts in zip(found.sums, totals, strict=True):
             term = _computed(one.term, builder, loop, values)
             parts[n].add_incoming(one.combined(builder, term, parts[n]), added)
