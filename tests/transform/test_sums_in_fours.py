@@ -250,7 +250,7 @@ GATHERS = best_isa("x86_64", AVX2.features, "alderlake")
 def test_what_is_looked_up_is_gathered_where_that_is_fast(type: str) -> None:
     text = SUM.replace("double", type)
     module = read_module(text)
-    assert add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS) == 1
+    assert len(add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS)) == 1
     verify(module)
     written, many = write_module(module), 4 if type == "double" else 8
     assert written.count("call <") == 1 and written.count(f"load {type}") == 1
@@ -290,7 +290,7 @@ LONG = SUM.replace(
 )  # fmt: skip
 def test_others_are_loaded_one_by_one(text: str, type: str, gathers: int) -> None:
     module = read_module(text.replace("double", type))
-    assert add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS) == 1
+    assert len(add_in_fours(module.functions["f"], lambda loop, view: False, GATHERS)) == 1
     verify(module)
     assert write_module(module).count("call <") == gathers
 
@@ -298,5 +298,5 @@ def test_others_are_loaded_one_by_one(text: str, type: str, gathers: int) -> Non
 def test_levels_name_no_core() -> None:
     for isa in (AVX2, isa_named("avx512"), best_isa("x86_64", AVX2.features, "haswell")):
         module = read_module(SUM)
-        assert add_in_fours(module.functions["f"], lambda loop, view: False, isa) == 1
+        assert len(add_in_fours(module.functions["f"], lambda loop, view: False, isa)) == 1
         assert "call <" not in write_module(module)
