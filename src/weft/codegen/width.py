@@ -127,9 +127,10 @@ def choose_width(
     divergence of what has no versions yet, where that one has. Lane groups `at_edges` of rows may run other code than
     the others (`weft.transform.numbers.inner_versions`).
     """
-    weights = _Weights(divergence, isa, in_loop, at_edges=at_edges)
     if both_ways:
-        return weights.width_beside_alone(before or divergence)
+        # Where rows that begin where data say are far apart, threads run one by one; lanes are for those that are near.
+        return _Weights(divergence, isa, in_loop, near=True).width_beside_alone(before or divergence)
+    weights = _Weights(divergence, isa, in_loop, at_edges=at_edges)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     if not in_lanes and weights.model.has_loops and may_be_alone(divergence, in_loop=in_loop):
         together, waiting = weights.together()

@@ -30,8 +30,10 @@ def is_clamped_window(loop: Loop, view: CFGView) -> bool:
         return False
     inside = {view.blocks[n] for n in loop.blocks}
     for counter, bound in (test.operands, test.operands[::-1]):
+        # Counted in 32 bits, and compared in 64.
+        counter = _without_casts(counter)
         if isinstance(counter, Instruction) and counter.op == "add" and counter.block in inside:
-            counter = counter.operands[0]
+            counter = _without_casts(counter.operands[0])
         if not (isinstance(counter, Instruction) and counter.is_phi):
             continue
         if counter.block is not view.blocks[loop.header]:
@@ -51,10 +53,15 @@ def _is_close(start: Value, ends: list[tuple[Value, int]]) -> bool:
     )
 
 
-def _near(value: Value, depth: int, more: int = 0) -> Iterator[tuple[Value, int]]:
-    """The numbers of which a value is the sum with a constant, or would be if it were not cut off; the constants."""
+def _without_casts(value: Value) -> Value:
     while isinstance(value, Instruction) and value.op in _CASTS:
         value = value.operands[0]
+    return value
+
+
+def _near(value: Value, depth: int, more: int = 0) -> Iterator[tuple[Value, int]]:
+    """The numbers of which a value is the sum with a constant, or would be if it were not cut off; the constants."""
+    value = _without_casts(value)
     if not isinstance(value, Instruction):
         yield value, more
         return
