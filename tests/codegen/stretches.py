@@ -34,10 +34,10 @@ def stretches(seed: int) -> str:
         operand = rng.choice(values)
         kind = rng.random()
         if kind < 0.45:
-            text = f"{rng.choice(_DIVISIONS)} i32 {operand}, {rng.choice(('%even', '%many', '%many', '37'))}"
+            text = f"{rng.choice(_DIVISIONS)} i32 {operand}, {rng.choice(('%even', '%many', '%many', '37', '96'))}"
         elif kind < 0.75:
             op = rng.choice(_BITS)
-            other = rng.choice(("%u", "%less", "%many")) if op == "and" else "%few"
+            other = rng.choice(("%u", "%less", "%many", "63", "111") if op == "and" else ("%few", "5"))
             text = f"{op} i32 {operand}, {other}"
         else:
             text = f"{rng.choice(_SUMS)} i32 {operand}, {rng.choice((*values, '3', '%u'))}"

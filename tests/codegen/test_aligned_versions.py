@@ -122,6 +122,33 @@ def test_rows_and_columns_of_python_are_right_and_said_to_be_better(type: type) 
         assert any("has a version" in r.message for r in function.remarks)
 
 
+def corners(a, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        x, y, z = i % 64, i // 64 % 7, i // (64 * 7)
+        out[i] = 2.0 * a[z, y, x] + a[z, y + 1, x + 1] - a[z + 1, y, x]
+
+
+def corners_in_loop(a, out, first):
+    for i in weft.prange(first, out.size):
+        x, y, z = i % 64, i // 64 % 7, i // (64 * 7)
+        out[i] = 2.0 * a[z, y, x] + a[z, y + 1, x + 1] - a[z + 1, y, x]
+
+
+@pytest.mark.parametrize("first", [0, 5, 64])
+def test_rows_of_a_power_of_two_have_a_version_though_nothing_is_divided(first: int) -> None:
+    a = np.random.default_rng(first).random((4, 8, 65)).astype(np.float32)
+    wanted = 2 * a[:3, :7, :64] + a[:3, 1:, 1:] - a[1:, :7, :64]
+    kernel, loop = cuda.jit(corners), weft.jit(corners_in_loop)
+    one, other = (np.zeros(wanted.size, np.float32) for _ in range(2))
+    kernel[6, 256](a, one)
+    loop(a, other, first)
+    np.testing.assert_array_equal(one, wanted.ravel())
+    np.testing.assert_array_equal(other[first:], wanted.ravel()[first:])
+    for function in (kernel, loop):
+        assert any("has a version" in r.message for r in function.remarks)
+
+
 def cells(values, side, k, out):
     for i in weft.prange(out.size):
         cell = values[i // side]

@@ -983,3 +983,44 @@ def test_windows_are_no_rows_of_lanes_own() -> None:
         np.testing.assert_array_equal(means, expected)
     for report in (kernel.report(), loop.report()):
         assert "lane group of " in str(report)
+
+
+AUTOMATON = """
+define void @k(ptr %starts, ptr %text, ptr %table, ptr %out, i64 %tid.x) "weft.kernel" {
+entry:
+  %at = getelementptr i32, ptr %starts, i64 %tid.x
+  %first = load i32, ptr %at
+  %behind = getelementptr i32, ptr %at, i64 1
+  %last = load i32, ptr %behind
+  br label %head
+head:
+  %s = phi i32 [ %first, %entry ], [ %next, %body ]
+  %state = phi i32 [ 1, %entry ], [ %new, %body ]
+  %goes = icmp slt i32 %s, %last
+  br i1 %goes, label %body, label %done
+body:
+  %place = sext i32 %s to i64
+  %letter = getelementptr i8, ptr %text, i64 %place
+  %c = load i8, ptr %letter
+  %row = shl i32 %state, 8
+  %wide = zext i8 %c to i32
+  %sum = or i32 %row, %wide
+  %index = sext i32 %sum to i64
+  %cell = getelementptr i32, ptr %table, i64 %index
+  %new = load i32, ptr %cell
+  %next = add nsw i32 %s, 1
+  br label %head
+done:
+  %result = getelementptr i32, ptr %out, i64 %tid.x
+  store i32 %state, ptr %result
+  ret void
+}
+"""
+
+
+def test_lanes_beside_threads_one_by_one_are_for_rows_that_are_near() -> None:
+    automaton = analyzed(AUTOMATON)
+    loop, kernel = (
+        choose_width(automaton, AVX512, in_loop=in_loop, both_ways=True).width for in_loop in (True, False)
+    )
+    assert loop == kernel == 64

@@ -15,7 +15,11 @@ from weft.options import CompileOptions, Timings
 from weft.target.machine import TargetSpec
 
 
-def loop(first: str, last: str) -> bool:
+def loop(first: str, last: str, counted: int = 64) -> bool:
+    goes = "%goes = icmp slt i64 %k, %last"
+    if counted == 32:
+        goes = "%wide = sext i32 %k to i64\n  %goes = icmp slt i64 %wide, %last"
+    start = "%first" if counted == 64 else first
     module = read_module(f"""
 define void @f(i32 %c, i32 %d, i32 %n, ptr %p) {{
 entry:
@@ -31,13 +35,13 @@ entry:
   %last = sext i32 {last} to i64
   br label %head
 head:
-  %k = phi i64 [ %first, %entry ], [ %next, %body ]
-  %goes = icmp slt i64 %k, %last
+  %k = phi i{counted} [ {start}, %entry ], [ %next, %body ]
+  {goes}
   br i1 %goes, label %body, label %exit
 body:
-  %place = getelementptr i8, ptr %p, i64 %k
+  %place = getelementptr i8, ptr %p, i{counted} %k
   store i8 0, ptr %place
-  %next = add nsw i64 %k, 1
+  %next = add nsw i{counted} %k, 1
   br label %head
 exit:
   ret void
@@ -65,6 +69,11 @@ declare i32 @llvm.smin.i32(i32, i32)
 )
 def test_windows_are_told_from_other_loops(first: str, last: str, found: bool) -> None:
     assert loop(first, last) == found
+
+
+def test_windows_may_be_counted_in_32_bits_and_compared_in_64() -> None:
+    assert loop("%low", "%high", 32)
+    assert not loop("%low", "%n", 32)
 
 
 @cuda.jit(fastmath=True)

@@ -42,7 +42,7 @@ from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.types import I64
 from weft.transform.numbers.decided_numbers import fold_decided
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
-from weft.transform.numbers.meetings import DIVIDING, KEEPING, Meeting, behind_operands, find_meetings
+from weft.transform.numbers.meetings import DIVIDING, KEEPING, Meeting, behind_operands, find_meetings, is_whole
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
 from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before
@@ -106,9 +106,10 @@ def _add_to(
 
 def _ways(meetings: list[Meeting]) -> Iterator[tuple[list[Meeting], bool]]:
     """What may be asked about, and whether by dividing the first number; constants are multiples or not."""
-    if all(meeting.instruction.op in DIVIDING for meeting in meetings):
-        yield meetings, True
-    others = [meeting for meeting in meetings if not isinstance(meeting.other, ConstInt)]
+    dividing = [meeting for meeting in meetings if meeting.instruction.op in DIVIDING]
+    if dividing and all(isinstance(m.other, ConstInt) for m in meetings if m not in dividing):
+        yield dividing, True
+    others = [meeting for meeting in meetings if not isinstance(meeting.other, ConstInt) or is_whole(meeting)]
     if others:
         yield others, False
 

@@ -115,7 +115,9 @@ def _meeting(value: Instruction, part: Part, divergence: Divergence, width: int)
         return None
     if (stride * width).bit_length() >= value.type.bits:
         return None
-    if isinstance(other, ConstInt) and not _is_long(value, other.value, stride * width):
+    if isinstance(other, ConstInt) and not (
+        _is_long(value, other.value, stride * width) or _is_whole(value.op, other.value, stride * width)
+    ):
         return None
     if not all(map(part.is_early, (number, other))):
         return None
@@ -126,6 +128,20 @@ def _is_long(division: Instruction, divisor: int, block: int) -> bool:
     """Whether so many numbers are mostly in one stretch, of a length that the program says."""
     assert isinstance(division.type, IntType)
     return division.op in DIVIDING and 2 * block <= divisor < 1 << (division.type.bits - 1)
+
+
+def is_whole(meeting: Meeting) -> bool:
+    """Whether what is divided or masked by is known, and stretches of it are whole lane groups that begin at multiples."""
+    other = meeting.other
+    return isinstance(other, ConstInt) and _is_whole(meeting.instruction.op, other.value, meeting.block)
+
+
+def _is_whole(op: str, other: int, block: int) -> bool:
+    if op == "and":
+        return other & (block - 1) == block - 1
+    if op in DIVIDING:
+        return other > 0 and other % block == 0
+    return other >= block.bit_length() - 1
 
 
 def _bits_of(number: Value, type: IntType) -> int:

@@ -138,6 +138,10 @@ class StretchQuestion:
 
     def _ask_other(self, meeting: Meeting) -> None:
         b, type, op = self._builder, meeting.type, meeting.instruction.op
+        if isinstance(meeting.other, ConstInt) and not self._divides:
+            # It is known to be one.
+            self._others[meeting] = meeting.other
+            return
         if isinstance(meeting.other, ConstInt):
             self._ask_divisor(meeting, meeting.other, op in UNSIGNED)
             return
