@@ -986,33 +986,31 @@ def test_windows_are_no_rows_of_lanes_own() -> None:
 
 
 AUTOMATON = """
-define void @k(ptr %starts, ptr %text, ptr %table, ptr %out, i64 %tid.x) "weft.kernel" {
+define void @k(ptr %starts, i64 %tid.x, ptr %text, ptr %table, ptr %out) "weft.kernel" {
 entry:
-  %at = getelementptr i32, ptr %starts, i64 %tid.x
-  %first = load i32, ptr %at
-  %behind = getelementptr i32, ptr %at, i64 1
-  %last = load i32, ptr %behind
+  %at = getelementptr i64, ptr %starts, i64 %tid.x
+  %first = load i64, ptr %at
+  %behind = getelementptr i64, ptr %at, i64 1
+  %last = load i64, ptr %behind
   br label %head
 head:
-  %s = phi i32 [ %first, %entry ], [ %next, %body ]
-  %state = phi i32 [ 1, %entry ], [ %new, %body ]
-  %goes = icmp slt i32 %s, %last
+  %s = phi i64 [ %first, %entry ], [ %next, %body ]
+  %state = phi i64 [ 1, %entry ], [ %new, %body ]
+  %goes = icmp slt i64 %s, %last
   br i1 %goes, label %body, label %done
 body:
-  %place = sext i32 %s to i64
-  %letter = getelementptr i8, ptr %text, i64 %place
+  %letter = getelementptr i8, ptr %text, i64 %s
   %c = load i8, ptr %letter
-  %row = shl i32 %state, 8
-  %wide = zext i8 %c to i32
-  %sum = or i32 %row, %wide
-  %index = sext i32 %sum to i64
-  %cell = getelementptr i32, ptr %table, i64 %index
-  %new = load i32, ptr %cell
-  %next = add nsw i32 %s, 1
+  %row = shl i64 %state, 8
+  %wide = zext i8 %c to i64
+  %sum = or i64 %row, %wide
+  %cell = getelementptr i64, ptr %table, i64 %sum
+  %new = load i64, ptr %cell
+  %next = add nsw i64 %s, 1
   br label %head
 done:
-  %result = getelementptr i32, ptr %out, i64 %tid.x
-  store i32 %state, ptr %result
+  %result = getelementptr i64, ptr %out, i64 %tid.x
+  store i64 %state, ptr %result
   ret void
 }
 """
