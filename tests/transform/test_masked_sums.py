@@ -181,3 +181,12 @@ def test_integers_and_extrema(kind: type, function, fold, monkeypatch: pytest.Mo
     wanted = [fold(labels[v], labels[neighbours[a:b]]) for v, (a, b) in enumerate(rows)]
     assert out.tolist() == wanted
     assert "llvm.masked.gather.v8" in next(iter(compiled.inspect_llvm().values()))
+
+
+def test_choices_that_have_lost_their_flags_are_extrema() -> None:
+    chosen = "%less = fcmp fast olt double %x, %total\n  %sum = select i1 %less, double %x, double %total"
+    text = KNOWN.replace("%sum = fadd fast double %total, %x", chosen)
+    module, plain = read_module(text), read_module(text)
+    prepare_alone(module.functions["f"], AVX512)
+    assert marked(module)
+    assert run(module, [3, 1, -1, 4], 0, 4, 90.0) == run(plain, [3, 1, -1, 4], 0, 4, 90.0)

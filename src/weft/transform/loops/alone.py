@@ -35,12 +35,14 @@ from weft.transform.loops.asked_ahead import ask_ahead
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices, mark_short_walks
 from weft.transform.loops.carried_last import take_carried_last
+from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.known_divisors import multiply_by_inverses
 from weft.transform.loops.masked_sums import add_under_masks
 from weft.transform.loops.searches_together import search_together
+from weft.transform.loops.subtracted_totals import add_what_is_subtracted
 from weft.transform.loops.sums_in_fours import add_in_fours
 
 
@@ -72,6 +74,8 @@ def prepare_alone(function: Function, isa: Isa) -> AloneLoops:
         return for_llvm(loop, view) or any(is_masked(view.blocks[latch].terminator) for latch in loop.latches)
 
     hoist_invariants(function)
+    flag_choices(function)
+    add_what_is_subtracted(function)
     made = mark_short_walks(function, isa) + mark_long_choices(function, isa)
     made += search_together(function) + choose_in_short_ranges(function)
     made += take_carried_last(function)
