@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import weft
 from weft import cuda
 from weft.analysis.divergence import Divergence, analyze_divergence
-from weft.analysis.loops.own_walks import scatters_by_loaded
+from weft.analysis.loops.own_walks import scatters_by_loaded, scatters_in_own_rows
 from weft.analysis.shapes import domain_named
 from weft.codegen import width as width_module
 from weft.codegen.width import MAX_WIDTH, choose_width, choose_width_of_rounds, open_choice
@@ -1022,3 +1022,40 @@ def test_lanes_beside_threads_one_by_one_are_for_rows_that_are_near() -> None:
         choose_width(automaton, AVX512, in_loop=in_loop, both_ways=True).width for in_loop in (True, False)
     )
     assert loop == kernel == 64
+
+
+VOTES = """
+define void @k(ptr %xs, i64 %tid.x, ptr %counts, i64 %columns, i64 %n, double %c) "weft.kernel" {
+entry:
+  %own = uitofp i64 %tid.x to double
+  %factor = fmul double %own, %c
+  %row = mul i64 %tid.x, %columns
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %goes = icmp slt i64 %k, %n
+  br i1 %goes, label %body, label %done
+body:
+  %at = getelementptr double, ptr %xs, i64 %k
+  %x = load double, ptr %at
+  %turned = fmul double %x, %factor
+  %rho = call i64 @llvm.fptosi.sat.i64.f64(double %turned)
+  %first = getelementptr i64, ptr %counts, i64 ROW
+  %place = getelementptr i64, ptr %first, i64 %rho
+  %count = load i64, ptr %place
+  %more = add i64 %count, 1
+  store i64 %more, ptr %place
+  %next = add nsw i64 %k, 1
+  br label %head
+done:
+  ret void
+}
+declare i64 @llvm.fptosi.sat.i64.f64(double)
+"""
+
+
+@pytest.mark.parametrize(("row", "found"), [("%row", True), ("%columns", False)], ids=["own", "shared"])
+def test_lanes_that_count_in_rows_of_their_own_are_few(row: str, found: bool) -> None:
+    votes = analyzed(VOTES.replace("ROW", row))
+    assert scatters_in_own_rows(votes) == found
+    assert (choose_width(votes, AVX512, in_lanes=True).width == 8) == found

@@ -88,6 +88,39 @@ def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
     )
 
 
+def scatters_in_own_rows(divergence: Divergence) -> bool:
+    """Whether lanes store, in innermost loops, at places that each computes or loads in a row of its own, as counts.
+
+    Each has all of its row to itself, of which the nearest cache may have room for few places: one of the same in each.
+    """
+    view, loops = divergence.facts.view, divergence.facts.propagation.loops
+    return any(
+        access.op == "store" and access.is_plain_access and _is_somewhere_in_row(access, divergence)
+        for number, block in enumerate(view.blocks)
+        if (loop := loops.innermost[number]) is not None and not loop.children
+        for access in block.instructions
+    )
+
+
+def _is_somewhere_in_row(access: Instruction, divergence: Divergence) -> bool:
+    """Whether a place is a row, of which lanes have one each at equal distances, and what differs from lane to lane."""
+    if divergence.access_form(access).form is not Form.GATHER:
+        return False
+    layout = divergence.function.layout
+    location = linear_location(access.pointer, layout)
+    far = FAR * layout.size(access.accessed_type)
+    rows = others = 0
+    for value, scale in ((location.base, 1), *location.terms.items()):
+        strides = divergence.shape(value).strides
+        if divergence.is_uniform(value):
+            continue
+        known = bool(strides) and all(isinstance(s, int) for s in strides)
+        is_apart = known and any(isinstance(s, int) and abs(s * scale) > far for s in strides)
+        rows += is_apart or _is_row(value, divergence)
+        others += not divergence.shape(value).is_strided
+    return rows > 0 and others > 0
+
+
 def is_at_equal_distances(access: Instruction, divergence: Divergence) -> bool:
     """Whether each lane is as far from the next one, as far as is known."""
     location = linear_location(access.pointer, divergence.function.layout)
