@@ -1059,3 +1059,5 @@ def test_lanes_that_count_in_rows_of_their_own_are_few(row: str, found: bool) ->
     votes = analyzed(VOTES.replace("ROW", row))
     assert scatters_in_own_rows(votes) == found
     assert (choose_width(votes, AVX512, in_lanes=True).width == 8) == found
+    along = analyzed(VOTES.replace("ROW", row).replace("i64 %rho\n", "i64 %k\n"))
+    assert not scatters_in_own_rows(along)

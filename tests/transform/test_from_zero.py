@@ -98,21 +98,53 @@ def test_one_version_does_not_ask_for_the_sign_of_sums() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (
-            "%by = sext i32 %d to i64",
-            "%by = zext i32 %d to i64\n  %far = shl i64 %by, 32",
-        ),  # it may wrap around
         ("%moved = add i64 %k, %by", "%moved = add i64 %x0, %by"),  # it is no sum with the counter
         ("%moved = add i64 %k, %by", "%moved = sub i64 %by, %k"),  # it falls
     ],
 )
 def test_other_sums_are_asked_each_time(old: str, new: str) -> None:
     text = MOVED.replace(old, new)
-    if "%far" in new:
-        text = text.replace("add i64 %k, %by", "add i64 %k, %far")
     if "%x0" in new:
         text = text.replace("%moved = add", "%x0 = load i64, ptr %a\n  %moved = add")
     assert count_from_zero(read_module(text).functions["f"]) == 0
+
+
+WRAPPING = SUM.replace("i64 %from, i64 %to", "i64 %d, i64 %e, i64 %from, i64 %to")
+WRAPPING = WRAPPING.replace("body:\n", "body:\n  %ahead = add i64 %k, %d\n  %moved = sub i64 %ahead, %e\n")
+WRAPPING = WRAPPING.replace("slt i64 %k, 0", "slt i64 %moved, 0").replace(
+    "add i64 %k, %back", "add i64 %moved, %back"
+)
+
+
+@pytest.mark.parametrize("start", [0, 5, -2, 2**62, 2**63 - 6, -(2**63)])
+def test_sums_may_wrap_around_on_the_way(start: int) -> None:
+    module, plain = read_module(WRAPPING), read_module(WRAPPING)
+    assert count_from_zero(module.functions["f"]) == 1
+    verify_structure(module)
+    numbers = np.array([1, 10, 100, 1000, 10000])
+    for far in (0, 1, -1, 2**61, 2**62, 2**63 - 1, -(2**63), -(2**62)):
+        for first in (0, 2, -1, -3, -5):
+            count = min(5 - first if first >= 0 else -first, 3)
+            # k + d - e is first and what follows.
+            sums = (first - start + far) % 2**64, far % 2**64, start % 2**64, (start + count) % 2**64
+            got: list[int] = []
+            for each in (module, plain):
+                memory = Memory()
+                arguments = [memory.map_array(numbers), 5, *sums]
+                got.append(int(run_function(Program(each), "f", arguments, 1, memory=memory).data[0]))
+            assert got == [numbers[first:][:count].sum()] * 2
+
+
+def test_a_sum_that_may_wrap_around_is_asked_once() -> None:
+    module = read_module(WRAPPING)
+    assert count_from_zero(module.functions["f"]) == 1
+    text = write_module(module)
+    assert text.count("icmp ult") == 2 and text.count("icmp slt i64 %moved") == 1
+    # In 32 bits it would be extended each time.
+    narrow = WRAPPING.replace("sub i64 %ahead, %e", "sext i32 %short to i64").replace(
+        "%moved = sext", "%short = trunc i64 %ahead to i32\n  %moved = sext"
+    )
+    assert count_from_zero(read_module(narrow).functions["f"]) == 0
 
 
 def test_sums_that_only_some_iterations_ask_for_are_asked_there() -> None:

@@ -125,6 +125,39 @@ def test_other_loops_have_no_copy(old: str, new: str) -> None:
     assert leave_for_the_end(read_module(text).functions["f"]) == 0
 
 
+NIBBLES = """
+define i64 @f(ptr %bytes, i64 %m, ptr %table) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %total = phi i64 [ 0, %entry ], [ %sum, %body ]
+  %more = icmp ult i64 %k, %m
+  br i1 %more, label %body, label %done
+body:
+  %p = getelementptr i8, ptr %bytes, i64 %k
+  %byte = load i8, ptr %p
+  %half = lshr i8 %byte, COUNT
+  %index = zext i8 %half to i64
+  %q = getelementptr i64, ptr %table, i64 %index
+  %x = load i64, ptr %q
+  %sum = add i64 %total, %x
+  %next = add nuw nsw i64 %k, 1
+  br label %head
+done:
+  %result = phi i64 [ %total, %head ]
+  ret i64 %result
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "copies"), [(4, 0), (6, 0), (7, 1)])
+def test_the_upper_half_of_a_byte_is_no_question_for_its_sign(count: int, copies: int) -> None:
+    module = read_module(NIBBLES.replace("COUNT", str(count)))
+    assert leave_for_the_end(module.functions["f"]) == copies
+    verify(module)
+
+
 @cuda.jit(width=1)
 def walk_kernel(left, right, keys, queries, found):
     i = cuda.grid(1)

@@ -73,7 +73,8 @@ def test_a_level_of_a_triangular_system(kind: type, door: str, monkeypatch: pyte
     values, right, x = ((random.random(n) * 9).astype(kind) for n in (starts[-1], 90, 90))
     diagonal = np.ones(90, kind)
     wanted = [
-        right[i] - (values[a:b] * x[columns[a:b]]).sum() for i, (a, b) in enumerate(itertools.pairwise(starts))
+        right[i] - (values[a:b] * x[columns[a:b]]).sum()
+        for i, (a, b) in enumerate(itertools.pairwise(starts))
     ]
     if door == "kernel":
         compiled = cuda.jit(solved, fastmath=True, width=1)

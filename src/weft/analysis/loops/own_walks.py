@@ -116,8 +116,10 @@ def _is_somewhere_in_row(access: Instruction, divergence: Divergence) -> bool:
             continue
         known = bool(strides) and all(isinstance(s, int) for s in strides)
         is_apart = known and any(isinstance(s, int) and abs(s * scale) > far for s in strides)
-        rows += is_apart or _is_row(value, divergence)
-        others += not divergence.shape(value).is_strided
+        if is_apart or _is_row(value, divergence):
+            rows += 1
+        else:
+            others += not divergence.shape(value).is_strided
     return rows > 0 and others > 0
 
 

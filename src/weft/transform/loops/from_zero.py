@@ -5,7 +5,9 @@ is where s is not negative, which is asked before the loop:
 
     for k in s..e: a[k < 0 ? k + n : k]      if s >= 0: for k in s..e: a[k]      else: the loop as it was
 
-So it is with ``a[k + d]`` where the loop does not change d, and nothing wraps around: ``s + d`` is asked.
+So it is with ``a[k + d]`` where the loop does not change d, and nothing wraps around: ``s + d`` is asked. Where
+``k + d - e`` of 64 bits may wrap around on the way, it is asked, too, whether neither the first one nor how far the
+counter gets is 2⁶² or more: it is ``s + d - e`` and as much as the counter has gone on, whatever wraps.
 
 Precondition: a loop-closed function, without predicates, shadows and guards. Postcondition: the same; where such a
 test holds, no innermost loop that was chosen asks for the sign of its counter. Preserves the program under FR.
@@ -25,7 +27,7 @@ from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction,
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.loop_metadata import mark_seldom
-from weft.ir.types import IntType
+from weft.ir.types import I64, IntType
 from weft.transform.loops.version_loop import version_loop
 from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
 
@@ -33,6 +35,9 @@ LARGEST = 120
 """Instructions of a loop of which there are two versions."""
 
 _RISING = frozenset(("slt", "sle", "ne"))
+_BELOW = frozenset(("slt", "sle"))
+
+Numbers = list[Instruction]
 
 
 def count_from_zero(
@@ -48,13 +53,15 @@ def count_from_zero(
     done: set[BasicBlock] = set()
     count = 0
     while (found := _next(function, chosen, done)) is not None:
-        view, own, loop, moved = found
-        copies = version_loop(
-            function, view, own, lambda b, loop=loop, m=moved: _test(b, loop, m, entered), seldom=True
-        )
+        view, own, loop, moved, wrapping = found
+
+        def test(b: Builder, loop: CountedLoop = loop, m: Numbers = moved, w: Numbers = wrapping) -> Value:
+            return _test(b, loop, m, w, entered)
+
+        copies = version_loop(function, view, own, test, seldom=True)
         done |= {loop.header, copies[loop.header]}
         mark_seldom(copies[loop.latch].terminator)
-        for number in moved:
+        for number in (*moved, *wrapping):
             _take_as_not_negative(number)
         count += 1
     if count:
@@ -64,7 +71,7 @@ def count_from_zero(
 
 def _next(
     function: Function, chosen: Callable[[CountedLoop], bool], done: set[BasicBlock]
-) -> tuple[CFGView, Loop, CountedLoop, list[Instruction]] | None:
+) -> tuple[CFGView, Loop, CountedLoop, Numbers, Numbers] | None:
     view = cfg_of(function)
     ranges: Ranges | None = None
     for found in loop_forest(view.cfg).loops:
@@ -77,12 +84,13 @@ def _next(
         if asked and ranges is None:
             ranges = ranges_of(function, view)
         moved = [number for number in asked if ranges is not None and _is_moved(number, loop, ranges)]
+        wrapping = [number for number in asked if number not in moved and _may_wrap(number, loop)]
         if (
-            (moved or _asks(loop))
+            (moved or wrapping or _asks(loop))
             and is_left_by_itself(loop, {view.blocks[exit] for exit in found.exits})
             and chosen(loop)
         ):
-            return view, found, loop, moved
+            return view, found, loop, moved, wrapping
     return None
 
 
@@ -146,10 +154,28 @@ def _is_moved(number: Value, loop: CountedLoop, ranges: Ranges) -> bool:
         return _is_moved(number.operands[0], loop, ranges)
     if number.op not in ("add", "sub") or not _stays_within(number, ranges):
         return False
-    left, right = number.operands
-    if number.op == "add" and _is_from_outside(left, loop):
-        left, right = right, left
+    left, right = _parts(number, loop)
     return _is_from_outside(right, loop) and _is_moved(left, loop, ranges)
+
+
+def _may_wrap(number: Value, loop: CountedLoop) -> bool:
+    """Whether a number is the counter and what the loop does not change, all of 64 bits, whatever wraps around."""
+    if number is loop.counter.phi:
+        return number.type is I64 and loop.predicate in _BELOW
+    if (
+        not isinstance(number, Instruction)
+        or number.block not in loop.blocks
+        or number.op not in ("add", "sub")
+    ):
+        return False
+    left, right = _parts(number, loop)
+    return _is_from_outside(right, loop) and _may_wrap(left, loop)
+
+
+def _parts(number: Instruction, loop: CountedLoop) -> tuple[Value, Value]:
+    """Both operands, that from outside of the loop last, where the order does not matter."""
+    left, right = number.operands
+    return (right, left) if number.op == "add" and _is_from_outside(left, loop) else (left, right)
 
 
 def _is_from_outside(value: Value, loop: CountedLoop) -> bool:
@@ -168,12 +194,16 @@ def _stays_within(number: Instruction, ranges: Ranges) -> bool:
     return whole.lo <= left.lo - right.hi and left.hi - right.lo <= whole.hi
 
 
-def _test(builder: Builder, loop: CountedLoop, moved: list[Instruction], entered: bool) -> Value:
+def _test(builder: Builder, loop: CountedLoop, moved: Numbers, wrapping: Numbers, entered: bool) -> Value:
     start = loop.counter.start
     first = [start] if _asks(loop) else []
     # Where the loop is not entered a sum may wrap around, or be poison, which decides nothing.
     first += [builder.unary("freeze", _first(builder, number, loop)) for number in moved]
     tests = [builder.icmp("sge", number, const_int(0, number.type)) for number in first]
+    few = [builder.unary("freeze", _first(builder, number, loop)) for number in wrapping]
+    if few:
+        few.append(builder.unary("freeze", builder.binary("sub", loop.bound, start)))
+    tests += [builder.icmp("ult", number, ConstInt(I64, 1 << 62)) for number in few]
     test: Value = tests[0]
     for other in tests[1:]:
         test = builder.select(test, other, FALSE)

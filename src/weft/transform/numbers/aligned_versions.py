@@ -42,7 +42,14 @@ from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.types import I64
 from weft.transform.numbers.decided_numbers import fold_decided
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
-from weft.transform.numbers.meetings import DIVIDING, KEEPING, Meeting, behind_operands, find_meetings, is_whole
+from weft.transform.numbers.meetings import (
+    DIVIDING,
+    KEEPING,
+    Meeting,
+    behind_operands,
+    find_meetings,
+    is_whole,
+)
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
 from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before

@@ -94,7 +94,10 @@ def number_asked_for_sign(instruction: Instruction) -> Value | None:
     """The number that is asked for its sign, and nothing else; None if the instruction does not ask so."""
     if instruction.op == "call" or not asks_for_sign(instruction):
         return None
-    return _sign_bit_of(instruction) if instruction.op == "and" else instruction.operands[0]
+    if instruction.op == "and":
+        return _sign_bit_of(instruction)
+    # A shift that leaves several bits, as the upper half of a byte, asks for a number.
+    return instruction.operands[0] if _asks_for_nothing_else(instruction) else None
 
 
 def _sign_bit_of(instruction: Instruction) -> Value | None:
