@@ -131,7 +131,7 @@ def _is_long(division: Instruction, divisor: int, block: int) -> bool:
 
 
 def is_whole(meeting: Meeting) -> bool:
-    """Whether what is divided or masked by is known, and stretches of it are whole lane groups that begin at multiples."""
+    """Whether what is divided or masked by is known, and stretches of it are whole lane groups, from multiples on."""
     other = meeting.other
     return isinstance(other, ConstInt) and _is_whole(meeting.instruction.op, other.value, meeting.block)
 
