@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from weft.analysis.divergence.row_divisions import DIVISIONS
-from weft.codegen.widen.context import Widening
+from weft.codegen.widen.context import Widening, broadcast
 from weft.codegen.widen.division import divides_as_floats, widen_division
 from weft.codegen.widen.row_division import divide_along_rows
 from weft.codegen.widen.shared_lanes import widen_shared
-from weft.ir import ConstInt, Instruction, Value
+from weft.ir import ConstFloat, ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.opcodes import OPCODES
-from weft.ir.types import IntType, PointerType
+from weft.ir.types import FloatType, IntType, PointerType
 
 _POISON_FLAGS = frozenset({"nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"})
 
@@ -60,11 +60,32 @@ def widen_vector(w: Widening, instruction: Instruction) -> None:
             result = _divided(w, instruction)
     elif instruction.op == "select":
         result = _vector_select(w, instruction)
+    elif _is_by_shared(w, instruction):
+        result = _times_inverse(w, instruction)
     else:
         result = widen_shared(w, instruction)
         if result is None:
             result = _each_lane(w, instruction, [w.vector(v) for v in instruction.operands])
     w.set_vector(instruction, result)
+
+
+def _is_by_shared(w: Widening, instruction: Instruction) -> bool:
+    """Whether floats are divided by what all lanes share, and may be multiplied by its inverse instead."""
+    if instruction.op != "fdiv" or not {"arcp", "fast"} & set(instruction.flags):
+        return False
+    divisor = instruction.operands[1]
+    # LLVM knows the inverse of constants.
+    return not isinstance(divisor, Constant) and w.is_uniform(divisor)
+
+
+def _times_inverse(w: Widening, division: Instruction) -> Value:
+    """One division for all lanes; LLVM makes it before the loops that do not change the divisor."""
+    number, divisor = division.operands
+    assert isinstance(division.type, FloatType)
+    one = ConstFloat.of(division.type, 1.0)
+    inverse = w.builder.binary("fdiv", one, w.scalar(divisor), division.flags)
+    shared = broadcast(w.builder, inverse, w.lanes)
+    return w.builder.binary("fmul", w.vector(number), shared, division.flags, division.name)
 
 
 def _divided(w: Widening, division: Instruction) -> Value:
