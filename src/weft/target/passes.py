@@ -34,6 +34,7 @@ from msgspec import Struct
 from weft.target.carried_choices import with_carried_choices
 from weft.target.carried_last import with_carried_last
 from weft.target.compared_again import with_compared_again
+from weft.target.counted_lanes import with_counted_lanes
 from weft.target.halved_masks import with_halved_masks
 from weft.target.joined_masks import with_joined_masks
 from weft.target.joined_votes import with_joined_votes
@@ -182,7 +183,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     _change_text(module, machine)
 
 
-_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses)
+_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses, with_counted_lanes)
 
 _WITHOUT_MASK_REGISTERS = (
     with_signed_comparisons,

@@ -1,0 +1,86 @@
+"""Counters of lanes go on by a one that LLVM does not know, where numbers of 512 bits would be counted by all ones.
+
+To add one LLVM subtracts a register whose bits are all ones, which costs no load: ``vpternlogd $255, r, r, r``. Where
+it has no register to keep that in over a loop, it makes it anew in each round, and the processor takes it to depend on
+what was in r before, of 512 bits it does not know better. So the next round, which begins with the counter, waits for
+whatever this one has computed last in r. What is kept on the stack instead depends on nothing::
+
+                                                 entry:  %one = call i32 asm "", "=r,0"(i32 1)
+                                                         %lane = insertelement <16 x i32> poison, i32 %one, i64 0
+                                                         %few = shufflevector <16 x i32> %lane, ...
+    %next = add <32 x i32> %k, splat (i32 1)       ==>   %ones = shufflevector <16 x i32> %few, ...
+                                                         %next = add <32 x i32> %k, %ones
+
+Precondition: LLVM's text behind its pipeline. Postcondition: on x86 with registers of 512 bits, φs of as many bits or
+more go on by such ones. Preserves what functions give.
+"""
+
+from __future__ import annotations
+
+import re
+
+from weft.machine.targets import Isa
+from weft.target.definitions import LABEL, WIDTHS, FunctionLines, rewritten, unused_prefix
+
+_COUNTED = re.compile(
+    r"add (?:nuw |nsw )*<(?P<lanes>\d+) x (?P<type>i32|i64)> (?P<counter>%[^\s,]+), "
+    r"(?P<one>splat \(i(?:32|64) 1\))(?:, !.*)?"
+)
+_BITS = 512
+
+
+def with_counted_lanes(text: str, isa: Isa) -> str | None:
+    """A module's text with such counters; None where it has none."""
+    if isa.arch != "x86_64" or isa.vector_bits < _BITS or "splat (i" not in text:
+        return None
+    return rewritten(text, _counted)
+
+
+def _counted(text: str) -> str | None:
+    """One function's text with such counters; None where it has none."""
+    if "= phi <" not in text or not _COUNTED.search(text):
+        return None
+    function = FunctionLines.of(text)
+    prefix, needed = unused_prefix("ones", text), set[str]()
+    for name, (number, right) in function.defined.items():
+        found = _COUNTED.fullmatch(right)
+        if found is None or int(found["lanes"]) * WIDTHS[found["type"]] < _BITS:
+            continue
+        counter = function.defined.get(found["counter"])
+        if counter is None or not _goes_on(counter[1], name):
+            continue
+        type, lanes = found["type"], int(found["lanes"])
+        needed.add(type)
+        few, places = (
+            _BITS // WIDTHS[type],
+            ", ".join(f"i32 {k % (_BITS // WIDTHS[type])}" for k in range(lanes)),
+        )
+        register, ones = f"<{few} x {type}> {prefix}.{type}", f"{prefix}.{number}"
+        start, end = found.span("one")
+        function.lines[number] = "\n".join(
+            (
+                f"  {ones} = shufflevector {register}, <{few} x {type}> poison, <{lanes} x i32> <{places}>",
+                f"  {name} = {right[:start]}{ones}{right[end:]}",
+            )
+        )
+    if not needed:
+        return None
+    begin = 2 if LABEL.match(function.lines[1]) else 1
+    function.lines[begin:begin] = [line for type in sorted(needed) for line in _register(type, prefix)]
+    return "\n".join(function.lines)
+
+
+def _register(type: str, prefix: str) -> tuple[str, ...]:
+    """A register of ones."""
+    lanes = _BITS // WIDTHS[type]
+    vector, name = f"<{lanes} x {type}>", f"{prefix}.{type}"
+    return (
+        f'  {name}.one = call {type} asm "", "=r,0"({type} 1)',
+        f"  {name}.lane = insertelement {vector} poison, {type} {name}.one, i64 0",
+        f"  {name} = shufflevector {vector} {name}.lane, {vector} poison, <{lanes} x i32> zeroinitializer",
+    )
+
+
+def _goes_on(right: str, name: str) -> bool:
+    """Whether a value is a φ that some block hands this one on to."""
+    return right.startswith("phi ") and re.search(rf"\[ {re.escape(name)},", right) is not None
