@@ -37,6 +37,18 @@ ROWS_IN_BYTES = (
     "  %r = load i32, ptr %a\n" + stored("%r")
 )
 """As LLVM writes the places of an array of rows of three."""
+COUNTED_IN_BYTES = (
+    "  %s = alloca [32 x i8], align 4\n" + LOAD + "  br label %fill\nfill:\n"
+    "  %k = phi i64 [ 28, %entry ], [ %k1, %fill ]\n  %fv = add i32 %v, 5\n"
+    "  %e = getelementptr i8, ptr %s, i64 %k\n  store i32 %fv, ptr %e\n  %k1 = sub i64 %k, 4\n"
+    "  %more = icmp ne i64 %k1, -4\n  br i1 %more, label %fill, label %filled\nfilled:\n"
+    "  %c = icmp sgt i32 %v, 20\n  %o = select i1 %c, i64 8, i64 20\n"
+    "  %a = getelementptr i8, ptr %s, i64 %o\n  %q = load i32, ptr %a\n"
+    "  %x = xor i32 %v, 1\n  %own = and i32 %x, 28\n  %nw = zext i32 %own to i64\n"
+    "  %b = getelementptr i8, ptr %s, i64 %nw\n  store i32 9, ptr %b\n"
+    "  %z = load i32, ptr %s\n  %r = add i32 %q, %z\n" + stored("%r")
+)
+"""As compilers count a loop by what they add to an address."""
 OWN_INDEX = ARRAY + FILL + "  %i = and i32 %v, 7\n" + picked("i32 %i")
 
 
@@ -54,6 +66,11 @@ def test_index_of_each_lane_gathers_by_32_bit_numbers() -> None:
     assert lines(text, r"getelementptr i32, ptr %s, <16 x i32>") and lines(
         text, r"masked.gather.v16i32.v16p0"
     )
+
+
+def test_elements_that_are_counted_in_bytes() -> None:
+    text = widened(kernel_text(COUNTED_IN_BYTES, DECLARED), 16)
+    assert lines(text, r"store <16 x i32> .*, ptr %e") and lines(text, r"ashr <16 x i64> .*splat \(i64 2\)")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +130,7 @@ KERNELS = {
     "uniform index": UNIFORM_INDEX,
     "own index": OWN_INDEX,
     "rows in bytes": ROWS_IN_BYTES,
+    "counted in bytes": COUNTED_IN_BYTES,
     "index along the lanes": ARRAY + FILL + "  %i = and i64 %tid, 7\n" + picked("i64 %i"),
     "stack of each lane": "  %s = alloca [32 x i32], align 16\n" + LOAD + "  %top = urem i32 %v, 30\n  br label %push\n"
     "push:\n  %h0 = phi i32 [ 0, %entry ], [ %n1, %push ]\n  %e = getelementptr i32, ptr %s, i32 %h0\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.device.bfloats import bfloats_of, name_of
 from weft.device.images import Image, Sampler
@@ -14,7 +15,7 @@ from weft.diag.errors import ArgumentError
 from weft.diag.source import SourceSpan
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.memory import SCOPE
-from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import ADDRESS, SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.arguments import INDEX, POINTER, Parameter
 from weft.runtime.array_memory import data_pointer
 from weft.runtime.packing import ArgumentPacker
@@ -74,6 +75,21 @@ class _Numbers(Struct, frozen=True):
         slots += value
 
 
+class _NumberOrAddress(Struct, frozen=True):
+    """A slot with a number, or with the address of an array."""
+
+    formats: str
+
+    def mismatch(self, value: Any) -> str | None:
+        return None
+
+    def add(self, value: Any, slots: list[Any]) -> None:
+        if isinstance(value, np.ndarray):
+            slots.append(data_pointer(value))
+        else:
+            slots += value
+
+
 class _Index(Struct, frozen=True):
     """A slot with an integer of the launch's own."""
 
@@ -106,6 +122,8 @@ def _parameter(argument: ArgumentInfo) -> Parameter:
     match argument.passing:
         case Passing.VALUE:
             dtype = np.dtype(argument.element)
+            if ADDRESS in argument.qualifiers:
+                return _NumberOrAddress(dtype.char)
             padding = f"{8 - dtype.itemsize}x" if dtype.itemsize < 8 else ""
             return _Numbers((dtype.char + padding) * argument.lanes)
         case Passing.LOCAL | Passing.SAMPLER:
@@ -227,7 +245,10 @@ def _require_elements(argument: ArgumentInfo, array: np.ndarray[Any, Any]) -> No
         )
 
 
-def _numbers(argument: ArgumentInfo, given: Any) -> list[Any]:
+def _numbers(argument: ArgumentInfo, given: Any) -> list[Any] | np.ndarray[Any, Any]:
+    if ADDRESS in argument.qualifiers and not isinstance(given, (int, np.generic)):
+        array = _buffer(replace(argument, address_space="global", align=1, element=""), given)
+        return [0] if array is None else array
     wanted = np.dtype(argument.element)
     if argument.lanes == 1:
         return [_number(argument, wanted, given)]

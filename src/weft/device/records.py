@@ -15,7 +15,7 @@ import numpy as np
 from weft.device.arrays import DeviceArray, holder
 from weft.device.parameters import LocalMemory
 from weft.frontend.device.flatten import MAX_ALIGN
-from weft.frontend.device.metadata import SIGNLESS, ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import ADDRESS, SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.array_memory import byte_bounds
 from weft.runtime.dispatch_records import (
     BITS,
@@ -110,6 +110,8 @@ def _size(given: Any) -> Words | None:
 def _argument(argument: ArgumentInfo, given: Any, value: Any) -> Words | None:
     if argument.passing is Passing.BUFFER:
         return _buffer(argument, given)
+    if argument.passing is Passing.VALUE and ADDRESS in argument.qualifiers and not isinstance(given, int):
+        return None
     if argument.passing is Passing.VALUE and argument.lanes == 1:
         return _number(np.dtype(argument.element), SIGNLESS in argument.qualifiers, given)
     if argument.passing is Passing.LOCAL and type(given) is LocalMemory and type(given.nbytes) is int:

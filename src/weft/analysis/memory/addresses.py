@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from msgspec import Struct
 
+from weft.analysis.memory.multiples import is_multiple
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.layout import DataLayout
 from weft.ir.types import I32, I64, ArrayType, StructType, Type, VectorType
@@ -63,7 +65,12 @@ def with_factors(address: LinearAddress) -> LinearAddress:
 def goes_by(step: Instruction, size: int, layout: DataLayout) -> bool:
     """Whether a ``getelementptr`` moves an address by multiples of so many bytes."""
     address = with_factors(decompose(step.operands, step.source_type, layout))
-    return all(distance % size == 0 for distance in (address.offset, *address.scales))
+    if address.offset % size:
+        return False
+    return all(
+        scale % size == 0 or (size & (size - 1) == 0 and is_multiple(index, size // gcd(scale, size)))
+        for index, scale in zip(address.indices, address.scales, strict=True)
+    )
 
 
 def _factor(index: Value) -> tuple[Value, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import gcd
 
 from weft.analysis.memory.addresses import LinearAddress, decompose, with_factors
 from weft.codegen.widen.context import Widening
@@ -92,10 +93,22 @@ def element_numbers(
     """
     total: Value = w.lanes.constant(I32, first)
     for index, scale in terms:
-        number = _as_i32(w, w.vector(index))
+        count = w.vector(index)
+        rest = element // gcd(scale, element)
+        if rest > 1:
+            # The index is a multiple of this, be it a distance in bytes (`weft.analysis.memory.multiples`).
+            count, scale = _divided(w, count, rest), scale * rest
+        number = _as_i32(w, count)
         factor = w.lanes.splat(ConstInt(I32, scale // element * w.lanes.width % 2**32))
         total = w.builder.binary("add", w.builder.binary("mul", number, factor), total)
     return total
+
+
+def _divided(w: Widening, count: Value, power: int) -> Value:
+    """Numbers that are multiples of a power of two, divided by it."""
+    scalar = count.type.scalar
+    assert isinstance(scalar, IntType)
+    return w.builder.binary("ashr", count, w.lanes.splat(ConstInt(scalar, power.bit_length() - 1)))
 
 
 def _as_i32(w: Widening, index: Value) -> Value:

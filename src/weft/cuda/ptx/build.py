@@ -17,7 +17,7 @@ from weft.frontend.cuda_c.arguments import WARP
 from weft.frontend.cuda_c.options import CudaOptions
 from weft.frontend.cuda_c.variables import Variable
 from weft.frontend.device.memory import Scope, scope_of
-from weft.frontend.device.metadata import SIGNLESS, UNUSED, ArgumentInfo, KernelInfo, Passing
+from weft.frontend.device.metadata import ADDRESS, SIGNLESS, UNUSED, ArgumentInfo, KernelInfo, Passing
 from weft.ir import Function, Instruction, Module
 from weft.ir.reader import read_module
 from weft.ir.types import FloatType, Type
@@ -26,12 +26,17 @@ from weft.ptx import syntax
 from weft.ptx.lift.addresses import find_objects
 from weft.ptx.lift.calls import is_memory
 from weft.ptx.lift.device_runtime import settle_runtime
+from weft.ptx.lift.escapes import may_be_addresses
+from weft.ptx.lift.frames import name_frames
 from weft.ptx.lift.kernel import lift_kernel
 from weft.ptx.lift.types import bits_of, is_float, is_signed
 from weft.ptx.lift.variables import align_of, module_variables, size_of
 from weft.target.machine import TargetSpec
 from weft.target.once import COMPILING
 from weft.target.passes import SROA_ONLY, optimize
+
+_MOST_FRAMES = 8
+"""How often stack objects are looked at anew: each time is for functions whose arguments are kept in the one before."""
 
 
 class PtxProgram(Struct):
@@ -88,8 +93,7 @@ class PtxProgram(Struct):
     def _lift(self, name: str) -> CudaSource:
         source = self.text.function(name)
         with COMPILING:
-            lifted = write_module(lift_kernel(self.text, name, self.lock_step), plain=True)
-            module = read_module(optimize(lifted, SROA_ONLY, TargetSpec.chosen().machine))
+            module = _with_values(lift_kernel(self.text, name, self.lock_step))
         kernel = module.functions[name]
         through: dict[int, list[Instruction]] = {}
         marked = frozenset(
@@ -117,6 +121,17 @@ class PtxProgram(Struct):
         }
 
 
+def _with_values(module: Module) -> Module:
+    """The module with values in the place of registers, and of what compilers keep in memory of a thread's own."""
+    machine = TargetSpec.chosen().machine
+    module = read_module(optimize(write_module(module, plain=True), SROA_ONLY, machine))
+    for _ in range(_MOST_FRAMES):
+        if not name_frames(module):
+            break
+        module = read_module(optimize(write_module(module, plain=True), SROA_ONLY, machine))
+    return module
+
+
 def _code(type: str) -> str:
     """NumPy's code of a type; empty for those that NumPy does not have."""
     if type.startswith("bf") or type.endswith("x2") or type == "b128":
@@ -134,8 +149,9 @@ def _dtype_of(variable: syntax.Variable) -> Any:
 def _kernel_info(
     program: PtxProgram, source: syntax.Function, kernel: Function, through: dict[int, list[Instruction]]
 ) -> KernelInfo:
+    kept = may_be_addresses(kernel)
     arguments = tuple(
-        _argument(parameter, k, through.get(k), is_used=any(kernel.args[k].users))
+        _argument(parameter, k, through.get(k), is_used=any(kernel.args[k].users), is_kept=k in kept)
         for k, parameter in enumerate(source.parameters)
     )
     required = source.directive("reqntid")
@@ -150,7 +166,12 @@ def _kernel_info(
 
 
 def _argument(
-    parameter: syntax.Variable, number: int, accesses: list[Instruction] | None, *, is_used: bool
+    parameter: syntax.Variable,
+    number: int,
+    accesses: list[Instruction] | None,
+    *,
+    is_used: bool,
+    is_kept: bool,
 ) -> ArgumentInfo:
     name, line = parameter.name, parameter.line
     size, align = size_of(parameter), align_of(parameter)
@@ -167,8 +188,9 @@ def _argument(
             name, f".{parameter.type} address", kind if kind in ("global", "constant") else "global", "none", (),
             Passing.BUFFER, 8, target, element, 1, (), line,
         )  # fmt: skip
-    is_address = not is_used and size == 8 and not is_float(parameter.type)
-    qualifiers = (SIGNLESS, UNUSED) if is_address else (SIGNLESS,)
+    qualifiers: tuple[str, ...] = (SIGNLESS,)
+    if size == 8 and not is_float(parameter.type):
+        qualifiers += (ADDRESS,) * is_kept + (UNUSED,) * (not is_used)
     return ArgumentInfo(
         name, f".{parameter.type}", "private", "none", qualifiers, Passing.VALUE, size, size,
         _value_code(parameter.type), 1, (), line,

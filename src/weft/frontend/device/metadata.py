@@ -25,6 +25,9 @@ class Passing(StrEnum):
 SIGNLESS = "signless"
 """The qualifier of an integer that may be taken with a sign or without."""
 
+ADDRESS = "address"
+"""The qualifier of numbers that may be addresses, too: an array is taken, and its address passed."""
+
 UNUSED = "unused"
 """The qualifier of numbers that a kernel makes no use of, and that may have been addresses in its source."""
 
@@ -43,7 +46,7 @@ class ArgumentInfo(Struct, frozen=True):
     access
         ``read_only``, ``write_only``, ``read_write`` or ``none``.
     qualifiers
-        Of ``const``, ``restrict``, ``volatile``, ``pipe``, `SIGNLESS` and `UNUSED` those that it has.
+        Of ``const``, ``restrict``, ``volatile``, ``pipe``, `SIGNLESS`, `ADDRESS` and `UNUSED` those that it has.
     passing
         How it is passed.
     size, align

@@ -22,6 +22,7 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.intrinsics import KERNEL_ATTRIBUTE, SHARED_SPACE
 from weft.ir.result_types import gep_type
 from weft.ir.types import I32, I64
+from weft.ptx.lift.disjoint_bits import write_sums
 from weft.ptx.lift.memory import SHARED_ADDRESS
 from weft.ptx.lift.pointers import Pointers, later
 from weft.ptx.lift.roots import RootAnalysis
@@ -39,6 +40,7 @@ def find_objects(function: Function, marked: frozenset[int] = frozenset()) -> di
         of an address and an extent, both could be either. They are pointers even where no access is seen to lead
         through them, as when addresses were spilled to memory.
     """
+    write_sums(function)
     is_kernel = function.attribute(KERNEL_ATTRIBUTE) is not None
     analysis = RootAnalysis(function, is_kernel, marked)
     analysis.solve()

@@ -132,6 +132,9 @@ class Pointers:
                 if value.op == "add" and not (self.analysis.roots(a) & self.analysis.roots(value)):
                     a, b = b, a
                 rest = self._rest(a)
+                if isinstance(rest, ConstInt) and isinstance(b, ConstInt):
+                    assert isinstance(value.type, IntType)
+                    return ConstInt(value.type, rest.value + (b.value if value.op == "add" else -b.value))
                 if value.op == "add":
                     return b if rest == zero else builder.binary("add", rest, b)
                 return builder.binary("sub", rest, b)
