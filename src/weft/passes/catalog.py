@@ -34,6 +34,7 @@ from weft.passes.scalar import (
     ScalarUnit,
 )
 from weft.passes.scalar_numbers import (
+    BFLOAT_WORDS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -58,6 +59,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     CANONICAL,
     AGGREGATES,
     Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),
+    BFLOAT_WORDS,
     SHORT_CONVERSIONS,
     KNOWN_NUMBERS,
     NARROW_PHIS,

@@ -62,6 +62,7 @@ from weft.passes.scalar import (
     settle_invariants,
 )
 from weft.passes.scalar_numbers import (
+    BFLOAT_WORDS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -309,6 +310,7 @@ FOREIGN_LOOPS = PassList(
     (
         *FORM,
         HEAD_TESTS,
+        BFLOAT_WORDS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
@@ -342,6 +344,7 @@ FOREIGN_FUNCTIONS = PassList(
     (
         *FORM,
         HEAD_TESTS,
+        BFLOAT_WORDS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         NARROW_PHIS,

@@ -67,6 +67,7 @@ from weft.passes.scalar import (
     WRITTEN_BACK,
 )
 from weft.passes.scalar_numbers import (
+    BFLOAT_WORDS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -244,6 +245,7 @@ KERNELS = PassList(
         AGGREGATES,
         WORK_ITEMS,
         TESTED_LOADS,
+        BFLOAT_WORDS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         LOW_HALVES,

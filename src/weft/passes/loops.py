@@ -45,6 +45,7 @@ from weft.passes.scalar import (
     WRITTEN_BACK,
 )
 from weft.passes.scalar_numbers import (
+    BFLOAT_WORDS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -166,6 +167,7 @@ LOOPS = PassList(
         CANONICAL,
         SHORT_ROWS,
         HEAP,
+        BFLOAT_WORDS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.passes.declared import Meaning, Pass
 from weft.passes.scalar import PLAIN, ScalarUnit
 from weft.transform.loops.bit_counts import count_bits
+from weft.transform.numbers.bfloat_words import use_words
 from weft.transform.numbers.called_remainders import replace_called_remainders
 from weft.transform.numbers.float_round_trips import drop_round_trips
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
@@ -31,6 +32,10 @@ def _replace_known_numbers(unit: ScalarUnit) -> bool:
 def _shorten_conversions(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(map(shorten_conversions, functions)) + sum(map(drop_round_trips, functions)) > 0
+
+
+def _use_words(unit: ScalarUnit) -> bool:
+    return sum(map(use_words, list(unit.module.definitions()))) > 0
 
 
 def _narrow_phis(unit: ScalarUnit) -> bool:
@@ -61,6 +66,12 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     _replace_known_numbers,
     requires=(PLAIN,),
     optional=True,
+)
+BFLOAT_WORDS: Pass[ScalarUnit] = Pass(
+    "bfloat words",
+    "numbers of bfloat16 are integers of 16 bits, and their arithmetic is that of floats",
+    _use_words,
+    requires=(PLAIN,),
 )
 SHORT_CONVERSIONS: Pass[ScalarUnit] = Pass(
     "short conversions",
