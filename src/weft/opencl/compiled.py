@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.device.parameters import packer_of
+from weft.device.slots import packer_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.frontend.device.work_items import HIDDEN, WORK_DIM
 from weft.ir import Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from weft.cuda.c.source import CudaSource
-from weft.device.parameters import packer_of
+from weft.device.slots import packer_of
 from weft.frontend.device.metadata import KernelInfo
 from weft.ir import Module
 from weft.runtime.packing import ArgumentPacker
