@@ -7,12 +7,13 @@ import pytest
 
 from transform.chain import EveryBranch, check_chain, returned
 from weft.interp import run_function
-from weft.ir import Function, Module
+from weft.ir import BasicBlock, Function, Module
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_function
 from weft.transform.linearization.linearize import LinearizationSummary, linearize
 from weft.transform.linearization.unify_conditions import unify_conditions
+from weft.transform.ssa_repair import ReachingDefinition
 
 
 def parsed(text: str) -> tuple[Module, Function]:
@@ -263,3 +264,55 @@ def test_a_blend_that_keeps_the_rest_is_not_blended_again():
     module, _function = parsed(text)
     given = [np.arange(8, dtype=np.int32), np.array([1, 0] * 4, bool), np.array([1, 1, 0, 0] * 2, bool)]
     check_chain(module, "f", returned("f", given, 8), lambda function: EveryBranch("b"))
+
+
+def _row_of_ifs(count: int) -> str:
+    """Divergent ifs one behind the other, each with a uniform one in an arm, so that its sources are no chain."""
+    text = "define i32 @f(i32 %t, i1 %c, i1 %u) {\nstart:\n  br label %a0\n"
+    last = "%t"
+    for k in range(count):
+        text += f"""a{k}:
+  br i1 %c, label %b{k}, label %e{k}
+b{k}:
+  br i1 %u, label %p{k}, label %q{k}
+p{k}:
+  %x{k} = add i32 {last}, 1
+  br label %m{k}
+q{k}:
+  %y{k} = mul i32 {last}, 3
+  br label %m{k}
+e{k}:
+  %z{k} = xor i32 {last}, {k}
+  br label %m{k}
+m{k}:
+  %r{k} = phi i32 [ %x{k}, %p{k} ], [ %y{k}, %q{k} ], [ %z{k}, %e{k} ]
+  br label %a{k + 1}
+"""
+        last = f"%r{k}"
+    return text + f"a{count}:\n  ret i32 {last}\n}}\n"
+
+
+def test_what_is_looked_at_grows_with_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each φ was searched through all of the function above it."""
+    looked = 0
+    before = ReachingDefinition._before
+
+    def counted(self: ReachingDefinition, block: BasicBlock) -> list[BasicBlock]:
+        nonlocal looked
+        looked += 1
+        return before(self, block)
+
+    monkeypatch.setattr(ReachingDefinition, "_before", counted)
+    counts: list[int] = []
+    for count in (10, 20, 40):
+        looked = 0
+        linearized(_row_of_ifs(count), *(f"b{k}" for k in range(count)))
+        counts.append(looked)
+    assert counts[1] <= 2.2 * counts[0] and counts[2] <= 2.2 * counts[1]
+
+
+def test_a_row_of_ifs_means_the_same() -> None:
+    module, _function = parsed(_row_of_ifs(5))
+    given = [np.arange(8, dtype=np.int32), np.array([1, 0, 0, 1] * 2, bool), np.ones(8, bool)]
+    uniform = [f"b{k}" for k in range(5)]
+    check_chain(module, "f", returned("f", given, 8), lambda function: EveryBranch(uniform))

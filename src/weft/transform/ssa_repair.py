@@ -3,7 +3,7 @@
 Contract. Before: a variable has definitions in several blocks (each valid to the end of its block), and uses
 refer to any of them. After: each given use reads the definition that reaches it, through φs placed where
 definitions meet. φs are created on demand, walking predecessors from the use (Braun et al., CC 2013), and φs
-that merge one value only are removed again by ``simplify``. Under FR and OBL: no instruction runs elsewhere.
+that merge one value only are removed again by ``simplify``, which looks at each once. Under FR and OBL: no instruction runs elsewhere.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class ReachingDefinition:
     """
 
     __slots__ = (
+        "_fresh",
         "_predecessors",
+        "_replaced",
         "_unfilled",
         "at_end",
         "at_start",
@@ -60,12 +62,32 @@ class ReachingDefinition:
         self.new_phis: dict[Instruction, None] = {}
         self.unreached = unreached if unreached is not None else Poison(type)
         self._unfilled: list[Instruction] = []
+        self._fresh: dict[Instruction, None] = {}
+        """φs that `simplify` has not seen yet: others merge several values, and go on to."""
+        self._replaced: dict[Value, Value] = {}
+        """What stands for φs that are gone, which the tables may still have."""
         self._predecessors = predecessors
 
     def end_of(self, block: BasicBlock) -> Value:
         """The value at the end of `block`."""
-        value = self.at_end.get(block)
+        value = self.set_in(block)
         return value if value is not None else self.start_of(block)
+
+    def set_in(self, block: BasicBlock) -> Value | None:
+        """The value that `block` gives the variable; None where it gives none."""
+        value = self.at_end.get(block)
+        return value if value is None else self._settled(value)
+
+    def _settled(self, value: Value) -> Value:
+        """What stands for a value by now."""
+        replaced = self._replaced
+        if value not in replaced:
+            return value
+        found = replaced[value]
+        while found in replaced:
+            found = replaced[found]
+        replaced[value] = found
+        return found
 
     def start_of(self, block: BasicBlock) -> Value:
         """The value at the start of `block`, before any definition in it."""
@@ -83,7 +105,7 @@ class ReachingDefinition:
             predecessors = self._before(current)
             if len(predecessors) == 1 and predecessors[0] not in path:
                 current = predecessors[0]
-                if (value := self.at_end.get(current)) is not None:
+                if (value := self.set_in(current)) is not None:
                     break
             elif predecessors:
                 value = self._place_phi(current)
@@ -91,6 +113,7 @@ class ReachingDefinition:
             else:
                 value = self.unreached
                 break
+        value = self._settled(value)
         for visited in path:
             self.at_start[visited] = value
         return value
@@ -105,7 +128,7 @@ class ReachingDefinition:
 
     def _place_phi(self, block: BasicBlock) -> Instruction:
         phi = block.insert(0, Instruction("phi", self.type, name=self.name))
-        self.new_phis[phi] = None
+        self.new_phis[phi] = self._fresh[phi] = None
         self._unfilled.append(phi)
         return phi
 
@@ -114,15 +137,14 @@ class ReachingDefinition:
         assert block is not None
         sources = [p for p in self._before(block) for target in p.terminator.successors if target is block]
         for source in sources:
-            value = self.at_end.get(source)
+            value = self.set_in(source)
             if value is None:
                 value = self._find(source)
             phi.add_incoming(value, source)
 
     def simplify(self) -> None:
         """Remove placed φs that merge a single value (or themselves), until none is left."""
-        pending = dict(self.new_phis)
-        replaced: dict[Value, Value] = {}
+        pending, self._fresh = self._fresh, {}
         while pending:
             phi, _ = pending.popitem()
             others = {v: None for v in phi.operands if v is not phi}
@@ -131,14 +153,9 @@ class ReachingDefinition:
             value = next(iter(others), self.unreached)
             pending.update((u, None) for u in phi.instruction_users() if u in self.new_phis and u is not phi)
             phi.replace_all_uses(value)
-            replaced[phi] = value
+            self._replaced[phi] = value
             del self.new_phis[phi]
             phi.erase()
-        for table in (self.at_start, self.at_end) if replaced else ():
-            for block, held in table.items():
-                while held in replaced:
-                    held = replaced[held]
-                table[block] = held
 
 
 def rewrite_uses(variable: Value, users: Sequence[Instruction], reaching: ReachingDefinition) -> None:

@@ -28,11 +28,14 @@ def collect_arrivals(
     """The value of the variable at the start of block `target`; `nothing` where no thread came yet."""
     variable = _Variable(graph, ReachingDefinition(type, {}, name, nothing, graph.predecessors))
     at_start = variable.reaching.at_start
+    sources = sorted(set(graph.old_preds[target]), key=graph.index.number.__getitem__)
+    # Nobody brought anything above the block through which all sources are reached: what is above is not looked at.
+    at_start[graph.blocks[_common_dominator(graph, sources)]] = nothing
     around = graph.loops.innermost[target]
     if around is not None:
         # What threads brought in an earlier iteration must not be seen in this one.
         at_start[graph.blocks[around.header]] = nothing
-    for source in sorted(set(graph.old_preds[target]), key=graph.index.number.__getitem__):
+    for source in sources:
         for loop in reversed(_loops_within(graph, source, around)):
             # All threads leave a loop by one exit in one iteration: before, nobody brought anything from inside.
             header = graph.blocks[loop.header]
@@ -41,6 +44,14 @@ def collect_arrivals(
                 at_start[header] = variable.at_end(graph.number[outside])
         variable.define(source, define(source, variable.at_start(source)))
     return variable.at_start(target)
+
+
+def _common_dominator(graph: RedrawnGraph, blocks: list[int]) -> int:
+    """The nearest block that dominates all of `blocks`."""
+    tree, found = graph.new_dominators, blocks[0]
+    while not all(tree.dominates(found, block) for block in blocks):
+        found = tree.idom[found]
+    return found
 
 
 def _loops_within(graph: RedrawnGraph, block: int, around: Loop | None) -> list[Loop]:
@@ -65,7 +76,7 @@ class _Variable(Struct):
         self.last = source
 
     def at_end(self, block: int) -> Value:
-        known = self.reaching.at_end.get(self.graph.blocks[block])
+        known = self.reaching.set_in(self.graph.blocks[block])
         return known if known is not None else self.at_start(block)
 
     def at_start(self, block: int) -> Value:
@@ -73,7 +84,9 @@ class _Variable(Struct):
         if self.last < 0:
             return self.reaching.unreached
         if self.graph.new_dominators.strictly_dominates(self.last, block):
-            return self.reaching.at_end[self.graph.blocks[self.last]]
+            known = self.reaching.set_in(self.graph.blocks[self.last])
+            assert known is not None
+            return known
         value = self.reaching.start_of(self.graph.blocks[block])
         if isinstance(value, Instruction) and value in self.reaching.new_phis:
             self.reaching.simplify()
