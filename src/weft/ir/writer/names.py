@@ -31,18 +31,26 @@ def local_names(function: Function) -> dict[Value, str]:
         else:
             taken.add(name)
             names[value] = f"%{quote_name(name)}"
+    numbers: dict[str, int] = {}
     for value in late:
-        names[value] = f"%{quote_name(unused_name(value.name, taken))}"
+        base = value.name
+        # All lower numbers are taken.
+        numbers[base] = _unused_number(base, taken, numbers.get(base, 1))
+        names[value] = f"%{quote_name(f'{base}.{numbers[base]}')}"
     return names
 
 
 def unused_name(base: str, taken: set[str]) -> str:
     """`base` with the lowest number behind it that makes it new; it is taken then."""
-    number = 1
+    return f"{base}.{_unused_number(base, taken, 1)}"
+
+
+def _unused_number(base: str, taken: set[str], number: int) -> int:
+    """The lowest number from `number` on that makes a name new behind it; the name is taken then."""
     while (name := f"{base}.{number}") in taken:
         number += 1
     taken.add(name)
-    return name
+    return number
 
 
 def _named_values(function: Function) -> list[Value]:
