@@ -3,7 +3,8 @@
 Contract. Before: a variable has definitions in several blocks (each valid to the end of its block), and uses
 refer to any of them. After: each given use reads the definition that reaches it, through φs placed where
 definitions meet. φs are created on demand, walking predecessors from the use (Braun et al., CC 2013), and φs
-that merge one value only are removed again by ``simplify``, which looks at each once. Under FR and OBL: no instruction runs elsewhere.
+that merge one value only are removed again by ``simplify``, which looks at each once. Under FR and OBL: no instruction
+runs elsewhere.
 """
 
 from __future__ import annotations
