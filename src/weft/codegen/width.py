@@ -136,7 +136,8 @@ def choose_width(
     """
     if both_ways:
         # Where rows that begin where data say are far apart, threads run one by one; lanes are for those that are near.
-        return _Weights(divergence, isa, in_loop, near=True).width_beside_alone(before or divergence)
+        near = _Weights(divergence, isa, in_loop, near=True, at_edges=at_edges)
+        return near.width_beside_alone(before or divergence)
     weights = _Weights(divergence, isa, in_loop, at_edges=at_edges)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     if not in_lanes and weights.model.has_loops and may_be_alone(divergence, in_loop=in_loop):
