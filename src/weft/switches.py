@@ -23,6 +23,7 @@ OPTIONAL_PASSES = {
             "copied runs",
             "counter banks",
             "counts ahead",
+            "exchange loops",
             "filled runs",
             "fills",
             "flushing mode",

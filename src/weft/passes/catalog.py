@@ -35,6 +35,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
+    EXCHANGE_LOOPS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -60,6 +61,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     AGGREGATES,
     Pass(WORK_ITEMS.name, WORK_ITEMS.promise, _lower_work_items, source=WORK_ITEMS.source),
     BFLOAT_WORDS,
+    EXCHANGE_LOOPS,
     SHORT_CONVERSIONS,
     KNOWN_NUMBERS,
     NARROW_PHIS,

@@ -63,6 +63,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
+    EXCHANGE_LOOPS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -311,6 +312,7 @@ FOREIGN_LOOPS = PassList(
         *FORM,
         HEAD_TESTS,
         BFLOAT_WORDS,
+        EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,
@@ -345,6 +347,7 @@ FOREIGN_FUNCTIONS = PassList(
         *FORM,
         HEAD_TESTS,
         BFLOAT_WORDS,
+        EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         NARROW_PHIS,

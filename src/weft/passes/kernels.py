@@ -68,6 +68,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
+    EXCHANGE_LOOPS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -246,6 +247,7 @@ KERNELS = PassList(
         WORK_ITEMS,
         TESTED_LOADS,
         BFLOAT_WORDS,
+        EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         LOW_HALVES,

@@ -46,6 +46,7 @@ from weft.passes.scalar import (
 )
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
+    EXCHANGE_LOOPS,
     INVERSE_ROOTS,
     KNOWN_NUMBERS,
     LIKELY_CONVERSIONS,
@@ -168,6 +169,7 @@ LOOPS = PassList(
         SHORT_ROWS,
         HEAP,
         BFLOAT_WORDS,
+        EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
         KNOWN_NUMBERS,
         MEETING_STORES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.passes.declared import Meaning, Pass
 from weft.passes.scalar import PLAIN, ScalarUnit
+from weft.transform.exchange_loops import make_exchanges_atomic
 from weft.transform.loops.bit_counts import count_bits
 from weft.transform.numbers.bfloat_words import use_words
 from weft.transform.numbers.called_remainders import replace_called_remainders
@@ -32,6 +33,10 @@ def _replace_known_numbers(unit: ScalarUnit) -> bool:
 def _shorten_conversions(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(map(shorten_conversions, functions)) + sum(map(drop_round_trips, functions)) > 0
+
+
+def _make_exchanges_atomic(unit: ScalarUnit) -> bool:
+    return sum(map(make_exchanges_atomic, unit.module.definitions())) > 0
 
 
 def _use_words(unit: ScalarUnit) -> bool:
@@ -64,6 +69,13 @@ KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once,"
     " multiples of quotients written as such, the other one of two is chosen",
     _replace_known_numbers,
+    requires=(PLAIN,),
+    optional=True,
+)
+EXCHANGE_LOOPS: Pass[ScalarUnit] = Pass(
+    "exchange loops",
+    "no loop updates memory by compare and exchange where there is an atomic operation for it",
+    _make_exchanges_atomic,
     requires=(PLAIN,),
     optional=True,
 )
