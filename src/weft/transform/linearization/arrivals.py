@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from weft.graph.dominators import NONE
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
 from weft.ir.types import Type
@@ -47,11 +48,12 @@ def collect_arrivals(
 
 
 def _common_dominator(graph: RedrawnGraph, blocks: list[int]) -> int:
-    """The nearest block that dominates all of `blocks`."""
+    """The nearest block that dominates all of `blocks`; the entry where one of them is not reached."""
     tree, found = graph.new_dominators, blocks[0]
-    while not all(tree.dominates(found, block) for block in blocks):
-        found = tree.idom[found]
-    return found
+    for block in blocks:
+        while found not in (tree.root, NONE) and not tree.dominates(found, block):
+            found = tree.idom[found]
+    return tree.root if found == NONE else found
 
 
 def _loops_within(graph: RedrawnGraph, block: int, around: Loop | None) -> list[Loop]:
