@@ -92,10 +92,11 @@ CUDA = """
 __global__ void k(const unsigned char *x, float *sums) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (x[i] % 3) {
+    float v = x[i];
     int *p = (int *)(sums + x[i] % 5), old = *p, assumed;
     do {
       assumed = old;
-      old = atomicCAS(p, assumed, __float_as_int((float)x[i] + __int_as_float(assumed)));
+      old = atomicCAS(p, assumed, __float_as_int(v + __int_as_float(assumed)));
     } while (assumed != old);
   }
 }"""
