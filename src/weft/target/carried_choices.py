@@ -17,14 +17,20 @@ from __future__ import annotations
 import re
 
 from weft.machine.targets import Isa
-from weft.target.definitions import NAME, FunctionLines, loops_of_one_block, rewritten, unused_prefix
+from weft.target.definitions import (
+    INCOMING,
+    NAME,
+    FunctionLines,
+    loops_of_one_block,
+    rewritten,
+    unused_prefix,
+)
 
 _EXTREMUM = re.compile(
     r"(?:tail )?call (?P<type>i\d+) @llvm\.(?P<kind>[su](?:min|max))\.i\d+\(i\d+ (?P<a>[^\s,]+), i\d+ (?P<b>[^\s,)]+)\)"
     r"(?P<rest>(?: #\d+)?)(?P<debug>(?:, !\w+ !\d+)*)$"
 )
 _PHI = re.compile(r"phi i\d+ (\[.*\])")
-_INCOMING = re.compile(r"\[ (.+?), (%(?:\"[^\"]*\"|[-\w.$]+)) \]")
 _PREDICATES = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt"}
 _SUMS = ("add ", "sub ")
 
@@ -80,7 +86,7 @@ def _carried(inside: dict[str, str], label: str) -> list[str]:
     back: dict[str, str] = {}
     for name, right in inside.items():
         if found := _PHI.match(right):
-            values = [value for value, source in _INCOMING.findall(found[1]) if source == label]
+            values = [value for value, source in INCOMING.findall(found[1]) if source == label]
             back.update((name, value) for value in values)
     made_of = {
         name: NAME.findall(right)

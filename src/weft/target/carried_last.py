@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from weft.machine.targets import Isa
 from weft.target.definitions import (
+    INCOMING,
     NAME,
     FunctionLines,
     loops_of_one_block,
@@ -36,7 +37,6 @@ from weft.target.definitions import (
 from weft.target.fast_operations import SUFFIXES, FastOperation, fast_operation, one_of
 
 _PHI = re.compile(r"phi (?:<\d+ x )?(?:half|bfloat|float|double)\b.*?(\[.*\])")
-_INCOMING = re.compile(r"\[ (.+?), (%(?:\"[^\"]*\"|[-\w.$]+)) \]")
 
 STEP = 4
 """Cycles of an addition, a multiplication, or both fused, on any core of the last ten years, about."""
@@ -161,7 +161,7 @@ class _Loop:
         phis: dict[str, str] = {}
         for name, right in self._right.items():
             if found := _PHI.match(right):
-                back = [value for value, source in _INCOMING.findall(found[1]) if source == self._label]
+                back = [value for value, source in INCOMING.findall(found[1]) if source == self._label]
                 if back:
                     phis[name] = back[0]
         while True:

@@ -11,6 +11,8 @@ NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
 LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
 LINE = re.compile(r'  (%(?:"[^"]*"|[-\w.$]+)) = (.*)')
 """A line that makes a value: its name, and of what."""
+INCOMING = re.compile(r'\[ (?P<value>.+?), (?P<block>%(?:"[^"]*"|[-\w.$]+)) \]')
+"""What comes to a φ, and from which block."""
 
 WIDTHS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 """Bits of the types of elements."""

@@ -25,7 +25,7 @@ import re
 from msgspec import Struct, field
 
 from weft.machine.targets import Isa
-from weft.target.definitions import LABEL, LINE, NAME, parts_by_definition
+from weft.target.definitions import INCOMING, LABEL, LINE, NAME, parts_by_definition
 
 _MASKS = re.compile(
     r"(?:phi|and|or|or disjoint|xor|freeze|insertelement|load|(?:tail )?call) <(\d+) x i1>"
@@ -35,7 +35,6 @@ _MASKS = re.compile(
     r"|shufflevector <\d+ x i1> .+, <(\d+) x i32> "
 )
 _PARAMETER = re.compile(rf"<(\d+) x i1>(?: \w+)* ({NAME.pattern})")
-_INCOMING = re.compile(r'\[ (?P<value>.+?), (?P<block>%(?:"[^"]*"|[-\w.$]+)) \]')
 _BITS = {"i1 true": "i8 -1", "i1 false": "i8 0", "i1 poison": "i8 poison", "i1 undef": "i8 undef"}
 
 
@@ -79,7 +78,7 @@ def _in_bytes(function: str, most: int, prefix: str) -> str:
         made = LINE.match(line)
         own = made[1] if made is not None else ""
         if (phi := masks.get(own)) is not None and phi.is_phi:
-            for incoming in _INCOMING.finditer(line):
+            for incoming in INCOMING.finditer(line):
                 if incoming["value"] in masks:
                     masks[incoming["value"]].bytes = "?"
             continue
@@ -170,5 +169,5 @@ def _phi_of_bytes(line: str, mask: _Mask, carried: dict[str, _Mask]) -> str:
         return f"[ {value}, {found['block']} ]"
 
     rest = line.rpartition(" ]")[2]
-    pairs = ", ".join(incoming(found) for found in _INCOMING.finditer(line))
+    pairs = ", ".join(incoming(found) for found in INCOMING.finditer(line))
     return f"  {mask.bytes} = phi <{mask.lanes} x i8> {pairs}{rest}"
