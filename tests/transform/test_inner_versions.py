@@ -309,5 +309,7 @@ def test_few_lanes_are_at_edges(
         runs = re.search(r"(?<!nest )runs (\d+) (?:threads|iterations) at a time", told)
         assert runs is not None
         widths.append(int(runs[1]))
+        if "with twice as many a thread takes" in told:
+            assert "but more lane groups are at edges then" in told
     # Two registers of addresses.
     assert widths == [{"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}[level]] * 2

@@ -270,20 +270,23 @@ class _Weights:
         division = self.constants.stretch_division if meets_stretches else 0.0
         cost = {w: self.model.cycles_of_thread(w) + division / w for w in widths}
         second, further = self.constants.wider_worthwhile
-        best, beyond = self._least, False
+        best, beyond, asked = self._least, False, ""
         for width in widths[1:]:
-            worthwhile = second if best == self._least else further
+            limits = [(second if best == self._least else further, "")]
             if width > self.constants.registers * self._least and not self.model.looks_up:
                 # So many registers pay where threads wait for what they look up.
-                worthwhile = min(worthwhile, BETTER)
+                limits.append((BETTER, "so many registers pay only where threads wait for look-ups"))
             if meets_stretches:
-                worthwhile = min(worthwhile, STRETCHES)
+                limits.append((STRETCHES, "lane groups in which threads divide by one number are fewer then"))
             if width > self._narrow:
-                worthwhile = min(worthwhile, EDGES)
+                limits.append((EDGES, "more lane groups are at edges then, where other code runs"))
             if beyond:
                 # One that is wider than what was no gain has to be clearly better, as where bytes fill a register at
                 # last, and are looked up in it.
-                worthwhile = min(worthwhile, BETTER)
+                limits.append((BETTER, ""))
+            worthwhile, why = min(limits)
+            if width == 2 * best:
+                asked = why
             if cost[width] > worthwhile * cost[best]:
                 if self._in_loop:
                     # Members of structures may be stored one by one there, with lookups between that see them: three
@@ -291,15 +294,16 @@ class _Weights:
                     break
                 beyond = True
                 continue
-            best = width
+            best, asked = width, ""
         registers = best // self._least
         many = f"{registers} registers" if registers > 1 else "a register"
         if best == widths[-1]:
             return WidthChoice(best, f"{many} of {bits}-bit values", bits)
-        more = 100 * cost[2 * best] / cost[best]
-        return WidthChoice(
-            best, f"{many} of {bits}-bit values: with twice as many a thread takes {more:.0f} % as long", bits
-        )
+        share = cost[2 * best] / cost[best]
+        more = f"with twice as many a thread takes {100 * share:.0f} % as long"
+        if asked and share < min(second, further):
+            more += f", but {asked}"
+        return WidthChoice(best, f"{many} of {bits}-bit values: {more}", bits)
 
 
 def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> WidthChoice:
