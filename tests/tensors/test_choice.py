@@ -381,3 +381,40 @@ def test_addresses_that_are_loaded_have_no_version(monkeypatch) -> None:
     a = typeof(np.zeros((9, 9)))
     indirect.compile((a, a, typeof(np.zeros(9, np.int64))))
     assert not any("compete for" in str(r) for r in indirect.remarks)
+
+
+def nearest_shift(left, right, shifts):
+    for y in prange(left.shape[0] - 2):
+        for x in prange(left.shape[1] - 6):
+            best, found = 1 << 30, 0
+            for shift in range(4):
+                total = 0
+                for dy in range(3):
+                    for dx in range(3):
+                        apart = int(left[y + dy, x + dx]) - int(right[y + dy, x + dx + shift])
+                        total += apart * apart
+                if total < best:
+                    best, found = total, shift
+            shifts[y, x] = found
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("brush", [AUTO, (2, 8)])
+def test_numbers_are_narrow_in_boxes(level, brush, monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    chosen = weft.jit(nearest_shift, brush=brush)
+    rng = np.random.default_rng(2)
+    left, right = (rng.integers(0, 256, (17, 60)).astype(np.uint8) for _ in range(2))
+    shifts, wanted = np.zeros((17, 60), np.int32), np.zeros((17, 60), np.int32)
+    nearest_shift(left, right, wanted)
+    chosen(left, right, shifts)
+    assert (shifts == wanted).all()
+    remarks = [remark.message for remark in chosen.remarks]
+    assert any("are computed in 8 or 16 bits" in message for message in remarks)
+    box = next((at for at, message in enumerate(remarks) if "as a box of" in message), None)
+    if brush != AUTO:
+        # The next remark that tells what runs is of another loop.
+        assert box is not None
+        behind = remarks[box + 1 :]
+        ends = next((at for at, m in enumerate(behind) if m.startswith("this loop runs")), len(behind))
+        assert any("are computed in 8 or 16 bits" in message for message in behind[:ends])

@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from weft import cuda, prange
-from weft.interp import Lanes, run_function
+from weft.interp import Lanes, Memory, run_function
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
 from weft.ir.writer import write_module
@@ -101,6 +101,75 @@ def test_numbers_of_32_bits() -> None:
     assert replace_near_remainders(read_module(text).functions["f"]) == 1
 
 
+IN_PLACES = """
+define i64 @f(i64 range(i64 0, 1024) %x, i64 range(i64 0, 1024) %n, ptr %rows) {
+entry:                              ;   entry
+  %near = icmp ult i64 %x, %n       ;   |   |
+  br i1 %near, label %in, label %no ;   in  no
+in:
+  %v = add nsw i64 %x, -1
+  %r = srem i64 %v, %n
+  %low = icmp slt i64 %r, 0
+  %cut = trunc i64 %n to i32
+  %more = select i1 %low, i32 %cut, i32 0
+  %added = zext nneg i32 %more to i64
+  PLACES
+  %first = load i64, ptr %p
+  %second = load i64, ptr %q
+  %result = add i64 %first, %second
+  ret i64 %result
+no:
+  ret i64 -7
+}
+"""
+"""``a[(x - 1) % n]`` of two rows, as LLVM writes it where it knows that n fits 32 bits."""
+
+PLACES = """%other = getelementptr i64, ptr %rows, i64 7
+  %a = getelementptr i64, ptr %rows, i64 %r
+  %p = getelementptr i64, ptr %a, i64 %added
+  %b = getelementptr inbounds i64, ptr %other, i64 %added
+  %q = getelementptr inbounds i64, ptr %b, i64 %r"""
+
+
+def test_places_of_what_is_near_are_chosen() -> None:
+    text = IN_PLACES.replace("PLACES", PLACES)
+    module = read_module(text)
+    assert replace_near_remainders(module.functions["f"]) == 1
+    verify(module)
+    made = write_module(module)
+    # On the way to an element there may be a place outside of the array.
+    assert "srem" not in made and "inbounds" not in made
+
+    def sums(program: str) -> list[int]:
+        x, n = (part.reshape(-1) for part in np.meshgrid(np.arange(7), np.arange(1, 7)))
+        memory = Memory()
+        rows = memory.map_array((np.arange(14) ** 2).astype(np.int64))
+        lanes = [Lanes(part.astype(np.uint64)) for part in (x, n, np.full(x.size, rows))]
+        return run_function(read_module(program), "f", lanes, x.size, memory=memory).data.tolist()
+
+    assert sums(made) == sums(text)
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("ptr %a, i64 %added", "ptr %a, i64 %x"),
+        ("%p = getelementptr i64", "%p = getelementptr i32"),
+        ("ptr %other, i64 %added", "ptr %other, i64 %x"),
+        ("%b = getelementptr inbounds i64", "%b = getelementptr inbounds i16"),
+        ("ptr %other, i64 %added\n", "ptr %other, i64 %added\n  store i64 0, ptr %b\n"),
+        ("%p = getelementptr", "store i64 %added, ptr %rows\n  %p = getelementptr"),
+        ("%p = getelementptr", "store i64 %r, ptr %rows\n  %p = getelementptr"),
+        ("range(i64 0, 1024) %n", "range(i64 0, 9999999999) %n"),
+        ("i64 %n to i32", "i64 %x to i32"),
+    ],
+)
+def test_places_of_other_sums_are_divided_for(there: str, here: str) -> None:
+    text = IN_PLACES.replace("PLACES", PLACES)
+    assert there in text
+    assert replace_near_remainders(read_module(text.replace(there, here)).functions["f"]) == 0
+
+
 def spread(u, out):
     x, y = cuda.grid(2)
     high, wide = u.shape
@@ -129,3 +198,30 @@ def test_arrays_that_go_on_at_their_other_end(level: str, monkeypatch) -> None:
             run(u, out)
             assert (out == wanted).all()
     assert " rem" not in loop.inspect_llvm() and "srem" not in str(loop.inspect_llvm())
+
+
+def life(u, out):
+    x, y = cuda.grid(2)
+    high, wide = u.shape
+    if y < high and x < wide:
+        around = 0
+        for dy in range(-1, 2):
+            for dx in range(-1, 2):
+                if dy != 0 or dx != 0:
+                    around += u[(y + dy) % high, (x + dx) % wide]
+        out[y, x] = 1 if around == 3 or (around == 2 and u[y, x] == 1) else 0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_kernels_of_cells_that_go_on_divide_for_none(level: str, monkeypatch) -> None:
+    """Positions that LLVM freezes are near all the same, and the guard is a bound of their rows."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    kernel = cuda.jit(life)
+    for shape in ((1, 1), (3, 1), (1, 40), (9, 67)):
+        u = np.random.default_rng(3).integers(0, 2, shape)
+        around = sum(np.roll(u, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - u
+        out = np.full_like(u, 7)
+        kernel[(3, 5), (32, 2)](u, out)
+        assert (out == ((around == 3) | ((around == 2) & (u == 1)))).all()
+    assert any("this guard is a bound" in remark.message for remark in kernel.remarks)
+    assert "srem" not in str(kernel.inspect_llvm())

@@ -26,7 +26,7 @@ from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import SimdForm
 from weft.codegen.loop_plan import all_uniform, why_in_order
 from weft.codegen.obstacles import why_not_vectorized
-from weft.codegen.plain_passes import BODIES
+from weft.codegen.plain_passes import BODIES, narrowing_of_boxes
 from weft.costs.vector_code import VectorCosts, vector_costs
 from weft.graph.loops import loop_forest
 from weft.ir import Instruction, Module
@@ -262,6 +262,7 @@ def _costs(
         if why_not_vectorized(body) is not None:
             return None
         may_turn = has_indexed_gathers(unit.divergence, body.args[: len(levels)])
+        Runner().run(narrowing_of_boxes(switches.without), unit)
         Runner(left_out=frozenset(switches.without)).run(LANES, unit)
         # Vectors of addresses, where pieces have been found instead.
         remove_dead_instructions(unit.function)

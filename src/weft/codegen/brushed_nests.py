@@ -19,7 +19,7 @@ from weft.codegen.nest_chunks import NestBodies, build_nest_chunk
 from weft.codegen.obstacles import why_not_vectorized
 from weft.codegen.panels import pack
 from weft.codegen.parallel_loops import StripMinedLoop
-from weft.codegen.plain_passes import BODIES
+from weft.codegen.plain_passes import BODIES, narrowing_of_boxes
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.width import WidthChoice
 from weft.graph.loops import loop_forest
@@ -121,4 +121,7 @@ def _plan(unit: LaneUnit, reason: str, runner: Runner) -> LoopPlan:
         obstacle = why_not_vectorized(unit.function)
     if obstacle is not None:
         return LoopPlan(WidthChoice(1, ""), obstacle)
-    return LoopPlan(WidthChoice(unit.lanes.width, reason))
+    runner.run(narrowing_of_boxes(runner.left_out), unit)
+    return LoopPlan(
+        WidthChoice(unit.lanes.width, reason), narrowed=unit.summary.narrowed, small=unit.summary.small
+    )

@@ -368,6 +368,11 @@ def narrowing_passes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:
     return () if NARROWING.name in left_out else (GUESSED_RANGES, NARROWING)
 
 
+def narrowing_of_boxes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:
+    """What makes numbers of boxes narrow: nothing is guessed, as a box has no second version for wrong guesses."""
+    return () if NARROWING.name in left_out else (NARROWING,)
+
+
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, ROWS_IN_TURN, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 

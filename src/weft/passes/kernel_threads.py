@@ -25,6 +25,7 @@ from weft.passes.stages import Form, Runnable
 from weft.target.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
+from weft.transform.groups.settled_positions import settle_positions
 from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.head_tests import test_at_head
@@ -38,6 +39,7 @@ from weft.transform.numbers.signed_indices import sign_indices
 def _lower_work_items(unit: KernelUnit) -> None:
     unit.most_lanes = lanes_with_room(require_room(unit.module))
     lower_work_items(unit.module, unit.function)
+    settle_positions(unit.function)
     access_shared(unit.function)
     unit.premises = Premises.of(unit.options, asks_for_lanes(unit.module))
     if unit.premises.block is not None:

@@ -21,6 +21,7 @@ from weft.analysis.integers.kept_ranges import ranges_of
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I1, IntType
+from weft.transform.groups.row_values import limits_of
 
 
 def replace_near_remainders(function: Function) -> int:
@@ -34,16 +35,20 @@ def replace_near_remainders(function: Function) -> int:
     known = [(i, made) for i in asking if (made := _how_near(i, differences)) is not None]
     for remainder, (times, is_negative) in known:
         number, divisor = remainder.operands
-        right = _with_the_sign_of_the_divisor(remainder)
+        totals = _totals(remainder) or []
         if times == 2:
             builder = Builder(before=remainder)
             builder.loc = remainder.loc
             beyond = builder.icmp("uge", number, divisor)
             number = builder.select(beyond, builder.binary("sub", number, divisor), number)
-        if right is not None:
-            _ask_for_no_sign(right)
+        for total in totals:
+            _ask_for_no_sign(total)
         if not is_negative:
             _ask_for_no_sign(remainder)
+        else:
+            for total in totals:
+                # The number may be the negated divisor, of which the remainder is 0: a sum on the way is another one.
+                total.flags = tuple(flag for flag in total.flags if total.op == "add" and flag == "nsw")
         remainder.replace_all_uses(number)
         remainder.erase()
     return len(known)
@@ -68,38 +73,96 @@ def _how_near(remainder: Instruction, differences: Differences) -> tuple[int, bo
         return None
     if differences.is_sum_not_negative(0, ((number, 1),), block):
         return (1 if is_less_than(1) else 2), False
-    if remainder.op != "srem" or not is_less_than(1) or _with_the_sign_of_the_divisor(remainder) is None:
+    if remainder.op != "srem" or not is_less_than(1) or _totals(remainder) is None:
         return None
     return (1, True) if differences.is_sum_not_negative(0, ((number, 1), (divisor, 1)), block) else None
 
 
-def _with_the_sign_of_the_divisor(remainder: Instruction) -> Instruction | None:
-    """``r + (r < 0 ? n : 0)``, if nothing else is made of a remainder r."""
+def _totals(remainder: Instruction) -> list[Instruction] | None:
+    """The sums ``r + (r < 0 ? n : 0)``, if nothing else is made of a remainder r, nor of what is added to it.
+
+    They are additions, or places in memory: LLVM adds first the one and then the other to an address, and chooses in
+    32 bits where it knows the divisor to fit.
+    """
     users = set(remainder.instruction_users())
     tests = {u for u in users if _asks(u, remainder)}
-    sums = {u for u in users if u.op == "add" and _adds(u, remainder, tests)}
-    if len(sums) != 1 or users != tests | sums:
+    added = _added(remainder, tests)
+    if added is None:
         return None
-    choices = {v for v in next(iter(sums)).operands if v is not remainder}
-    if any(set(test.instruction_users()) - choices for test in tests):
+    totals: set[Instruction] = set()
+    for user in users - tests:
+        found = _totals_of(user, remainder, added)
+        if found is None:
+            return None
+        totals.update(found)
+    if not totals or any(set(a.instruction_users()) - totals for a in added):
         return None
-    return next(iter(sums))
+    return list(totals)
 
 
-def _adds(total: Instruction, remainder: Instruction, tests: set[Instruction]) -> bool:
-    choice = next((v for v in total.operands if v is not remainder), None)
-    if not isinstance(choice, Instruction) or choice.op != "select" or choice.operands[0] not in tests:
+def _added(remainder: Instruction, tests: set[Instruction]) -> set[Instruction] | None:
+    """What is n where the remainder is negative, and 0 elsewhere; None where anything else asks for that."""
+    added: set[Instruction] = set()
+    for choice in (u for test in tests for u in test.instruction_users()):
+        if choice.op != "select" or choice.operands[0] not in tests or not _is_zero(choice.operands[2]):
+            return None
+        divisor = choice.operands[1]
+        if divisor is remainder.operands[1]:
+            added.add(choice)
+            continue
+        extended = set(choice.instruction_users())
+        if not _is_cut(divisor, remainder.operands[1]) or any(
+            u.op != "zext" or u.type != remainder.type for u in extended
+        ):
+            return None
+        added |= extended
+    return added
+
+
+def _is_cut(value: Value, number: Value) -> bool:
+    """Whether a value is a number with fewer bits, into which it fits as it has no sign."""
+    if not isinstance(value, Instruction) or value.op != "trunc" or value.operands[0] is not number:
         return False
-    zero = choice.operands[2]
-    return choice.operands[1] is remainder.operands[1] and isinstance(zero, ConstInt) and zero.value == 0
+    known = limits_of(number)
+    assert isinstance(value.type, IntType)
+    return known is not None and known.lo >= 0 and known.hi < 1 << value.type.bits
+
+
+def _totals_of(user: Instruction, remainder: Instruction, added: set[Instruction]) -> set[Instruction] | None:
+    """The sums that are made by a user of the remainder; None where it is more than a part of such."""
+    if user.op == "add":
+        return {user} if any(v in added for v in user.operands) else None
+    if not _is_place(user, remainder):
+        return None
+    start = user.operands[0]
+    if isinstance(start, Instruction) and any(_is_place(start, a, user) for a in added):
+        others = [u for u in start.instruction_users() if not _is_place(u, remainder, user)]
+        return None if others else {user, start}
+    ends = set(user.instruction_users())
+    if all(any(_is_place(end, a, user) for a in added) and end.operands[0] is user for end in ends):
+        return {user, *ends}
+    return None
+
+
+def _is_place(value: Instruction, index: Value, like: Instruction | None = None) -> bool:
+    """Whether a value is the address of the element at an index, and of one as large as another's."""
+    return (
+        value.op == "getelementptr"
+        and len(value.operands) == 2
+        and value.operands[1] is index
+        and (like is None or value.source_type == like.source_type)
+    )
 
 
 def _asks(user: Instruction, number: Value) -> bool:
     """Whether it is asked whether a number is negative."""
     if user.op != "icmp" or user.predicate != "slt" or user.operands[0] is not number:
         return False
-    zero = user.operands[1]
-    return isinstance(zero, ConstInt) and zero.value == 0
+    return _is_zero(user.operands[1])
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, ConstInt) and value.value == 0
 
 
 def _ask_for_no_sign(number: Instruction) -> None:
