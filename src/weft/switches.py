@@ -42,7 +42,7 @@ OPTIONAL_PASSES = {
             "likely conversions",
             "low halves",
         ),
-        *("meeting stores", "narrow φs", "narrowing", "parted loads", "plain loops"),
+        *("meeting stores", "narrow φs", "narrowing", "parted loads", "plain loops", "reads ahead"),
         *(
             "rolled loops",
             "rounds together",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.ir.constants import ConstInt
 from weft.ir.instruction import Instruction
 from weft.ir.metadata import MDString, MDTuple, MDValue, Metadata
@@ -42,6 +44,8 @@ KEPT = "weft.loop.kept"
 
 APART = "weft.loop.apart"
 """What is stored in it is apart from all else that is accessed in it by way of other parameters of the function."""
+
+_INDEPENDENT = "llvm.loop.parallel_accesses"
 
 _OF_UNROLLING = "llvm.loop.unroll."
 
@@ -90,6 +94,17 @@ def mark_scalar(back_edge: Instruction) -> None:
     """Ask LLVM not to vectorize the loop with this back edge."""
     wish = MDTuple([MDString(_VECTORIZE), MDValue(ConstInt(I1, 0))])
     _add(back_edge, wish)
+
+
+def mark_independent(back_edge: Instruction, accesses: Iterable[Instruction]) -> None:
+    """Tell LLVM to ask nothing of memory before it vectorizes the loop with this back edge and these accesses.
+
+    It reads that as a promise, as `weft.analysis.loops.loop_promises` does: for code that only LLVM sees.
+    """
+    group = MDTuple([], distinct=True)
+    for access in accesses:
+        access.set_metadata("llvm.access.group", group)
+    _add(back_edge, MDTuple([MDString(_INDEPENDENT), group]))
 
 
 def mark_masked(back_edge: Instruction, lanes: int) -> None:

@@ -95,6 +95,11 @@ LEFT_OUT = (
         ("written back",),
     ),
     LeftOut(
+        "others may read the text, for whom its mark says more than is so",
+        (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("reads ahead",),
+    ),
+    LeftOut(
         "functions keep the signature that others call",
         (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("entry",),

@@ -26,6 +26,7 @@ from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.reads_ahead import mark_reads_ahead
 from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.set_tests import compute_set_tests
 from weft.transform.loops.tested_loads import hoist_tested_loads
@@ -173,6 +174,10 @@ def _write_back(unit: ScalarUnit) -> bool:
     return sum(write_back(function, unit.spec.isa) for function in unit.module.definitions()) > 0
 
 
+def _mark_reads_ahead(unit: ScalarUnit) -> bool:
+    return sum(map(mark_reads_ahead, list(unit.module.definitions()))) > 0
+
+
 def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
@@ -259,6 +264,14 @@ WRITTEN_BACK: Pass[ScalarUnit] = Pass(
     "written back",
     "short loops in order along rows store always what they store under a condition, where masked stores are slow",
     _write_back,
+    Meaning.SCALAR,
+    requires=(PLAIN,),
+    optional=True,
+)
+READS_AHEAD: Pass[ScalarUnit] = Pass(
+    "reads ahead",
+    "loops in order that may read only what they have not written yet have a version that LLVM takes for independent",
+    _mark_reads_ahead,
     Meaning.SCALAR,
     requires=(PLAIN,),
     optional=True,
