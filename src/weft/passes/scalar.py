@@ -18,6 +18,7 @@ from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
+from weft.transform.loops.chosen_bounds import choose_bounds
 from weft.transform.loops.copy_loops import copy_at_once
 from weft.transform.loops.counter_banks import bank_counters
 from weft.transform.loops.counts_ahead import count_ahead
@@ -97,6 +98,7 @@ def _make_canonical(unit: ScalarUnit) -> None:
     unit.module = read_module(text)
     for function in unit.module.definitions():
         drop_empty_unreachable(function)
+        choose_bounds(function)
 
 
 def _inline_bodies(unit: ScalarUnit) -> None:
