@@ -69,6 +69,19 @@ def test_loops_run_as_often(test: str, start: str) -> None:
                 assert results[0] == results[1], (a, n, d)
 
 
+def test_a_start_that_is_not_compared_may_be_poison() -> None:
+    """What an addition gives that wraps around is no number, and is not asked for where a condition does not hold."""
+    test = BOUNDED + "%more = select i1 %c, i1 %b, i1 false"
+    text = TEXT.format(test=test, start="%s").replace(
+        "br label %head", "%s = add nsw i8 %a, 1\n  br label %head", 1
+    )
+    text = text.replace("ret i8 %i", "ret i8 %d")
+    module = read_module(text)
+    assert choose_bounds(module.functions["f"]) == 1
+    verify(module)
+    assert run_function(module, "f", [127, 5, 0], 1).value.data[0] == 0
+
+
 @pytest.mark.parametrize(
     "test",
     [

@@ -9,13 +9,14 @@ reads how often they run from one comparison (`weft.analysis.loops.counted_loops
 Precondition: none. Postcondition: no branch of a loop's header goes on where a comparison of a φ of the header with
 what the loop does not change holds, beside conditions that the loop does not change either.
 Preserves the program under FR: where such a condition does not hold, the first test fails, as a number is not below
-itself, and it is the last one. The conditions are frozen, as they are asked before what came first.
+itself, and it is the last one. The conditions and the start are frozen, as they are compared where something before
+them would have ended the loop.
 """
 
 from __future__ import annotations
 
 from weft.graph.loops import loop_forest
-from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Value
+from weft.ir import Argument, BasicBlock, Builder, Constant, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.transform.condition_parts import parts_of
@@ -60,13 +61,25 @@ def _choose(header: BasicBlock, before: BasicBlock, inside: set[BasicBlock]) -> 
     for at in (0, 1):
         phi, bound = test.operands[at], test.operands[1 - at]
         if isinstance(phi, Instruction) and phi.is_phi and phi.block is header and _is_kept(bound, inside):
-            chosen = _chosen(before, conditions, bound, phi.incoming_value(before))
+            chosen = _chosen(before, conditions, bound, _settled_start(phi, before))
             builder = Builder(before=branch)
             builder.loc = test.loc or branch.loc
             numbers = (phi, chosen) if at == 0 else (chosen, phi)
             branch.set_operand(0, builder.icmp(test.predicate, *numbers))
             return True
     return False
+
+
+def _settled_start(phi: Instruction, before: BasicBlock) -> Value:
+    """What a counter starts at, frozen: where no condition holds it is compared, which it was not."""
+    start = phi.incoming_value(before)
+    if isinstance(start, ConstInt) or (isinstance(start, Argument) and "noundef" in start.attributes):
+        return start
+    settled = Builder(before=before.terminator).unary("freeze", start)
+    for index, (_, source) in enumerate(phi.incoming()):
+        if source is before:
+            phi.set_operand(index, settled)
+    return settled
 
 
 def _chosen(before: BasicBlock, conditions: _Conditions, bound: Value, start: Value) -> Value:
