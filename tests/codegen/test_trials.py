@@ -138,6 +138,37 @@ def test_the_faster_version_runs_most_groups(runs: int) -> None:
     assert pair.run(9000, 3000, 100) == (0, 100)
 
 
+def test_launches_of_other_lengths_are_not_compared() -> None:
+    # As the levels of a search: a group takes up to a hundred times as long, by each version.
+    levels = [4, 4, 6, 40, 400, 100, 4]
+    pair, counts = Pair(), np.zeros(2, int)
+    for turn in range(100):
+        for level in levels:
+            if turn >= 10:
+                counts += pair.run(6 * level, 5 * level, 700)
+            else:
+                pair.run(6 * level, 5 * level, 700)
+    assert counts[0] < 0.05 * counts[1]
+
+
+def test_what_is_faster_in_some_launches_only_decides_nothing() -> None:
+    # One launch of four is slower in lanes, and they take turns.
+    pair, counts = Pair(), np.zeros(2, int)
+    for turn in range(400):
+        first, second = (1000, 1400) if turn % 4 == 0 else (1400, 1000)
+        ran = pair.run(first, second, 500)
+        if turn >= 40:
+            counts += ran
+    assert counts[0] < 0.1 * counts[1]
+
+
+def test_launches_of_one_group_are_tried() -> None:
+    pair = Pair()
+    for _ in range(100):
+        pair.run(9000, 3000, 1)
+    assert pair.run(9000, 3000, 1) == (0, 1)
+
+
 def test_what_the_model_chose_stays_where_it_is_faster() -> None:
     first, second = Pair().run(3000, 9000, 1000)
     assert second < 60 < first

@@ -11,8 +11,13 @@ while there is another trial, as data change, and sooner where groups take anoth
     a pair:   share = (a - b) / (a + b), cycles of a group, at most `MOST`, and less beyond: some are interrupted
     chosen:   when the shares of three or more pairs add up to `CLEAR`; else by the sign of eight
 
-A piece is long enough to be measured (`LEAST` cycles). What the slower version has lost in a trial is at most one part
-in `PATIENCE` of the time until the next one, so that trials cost little whatever the versions take.
+A piece is long enough to be measured (`LEAST` cycles). Both versions of a pair run groups of the same launch, half of
+what is left of it at most, and launches that are shorter than a pair add up to one: what a group takes differs from
+launch to launch, as where each is a level of a search. Where a launch has one group, the next one is for the other
+version. Pairs of the first trial follow each other, as launches may be few; those of later ones are `GAP` cycles apart,
+which what is chosen runs, so that a trial does not see one kind of launch only where they take turns. What the slower
+version has lost in a trial is at most one part in `PATIENCE` of the time until the next one, so that trials cost little
+whatever the versions take; the second trial is soon behind the first.
 
 Precondition: two functions ``i32 (ptr record, i64 begin, i64 end, i32 worker)`` that do the same. Postcondition: a
 third one that does it by either. Preserves the program under FR. The state is a global variable of the code. Launches
@@ -61,19 +66,29 @@ BEYOND, HARDLY = 0.8, 0.2
 PATIENCE, PAUSE = 128.0, float(1 << 27)
 """Until the next trial it takes so many times what the last one lost, and so many cycles, some 50 ms."""
 
+GAP = 1 << 22
+"""Cycles between pairs of a later trial, some 2 ms."""
+
+SOON = 1 / 8
+"""The second trial comes after this part of the time."""
+
 DRIFT, HASTE = 2.0, 4
 """Where groups take so many times what they took behind the trial, or that part of it, cycles count so many times."""
 
 _LONGEST, _LONG = 1 << 16, float(1 << 62)
 """Groups of a piece, and cycles until another trial, at most."""
 
+_PARTS = 5
+"""Between pairs a launch asks the clock when so many times a quarter of a piece have run, as a power of two."""
+
 _TRIAL = "weft.trial"
 _RUN = FunctionType(I32, (PTR, I64, I64, I32))
 
 # Words of the state. Of `_SETTLED` and `_CHOSEN` 0 is the beginning: a trial, and what the model has chosen.
 _SETTLED, _CHOSEN, _TURN, _PIECE = range(4)
-_CYCLES, _GROUPS = 4, 6
-_SHARES, _COUNT, _LOST, _LEFT, _EXPECTED = range(10, 15)
+# Of each version: what it has run of a launch, and its cycles for the same number of groups of all launches of a pair.
+_CYCLES, _GROUPS, _SUMS = 4, 6, 8
+_SHARES, _COUNT, _LOST, _LEFT, _EXPECTED, _TRIALS = range(10, 16)
 _WORDS = 16
 
 
@@ -158,22 +173,21 @@ class _Trial:
         b, function = self._builder, self._function
         _, first, second, record, begin, end, worker, together = function.args
         names = (
-            "next",
-            "run",
-            "done",
-            "failed",
-            "mine",
-            "settled",
-            "again",
-            "tried",
-            "short",
-            "long",
-            "pair",
-            "end",
-        )
+            "next", "run", "done", "failed", "mine", "other", "settled", "again", "tried", "begun", "both",
+            "short", "turned", "pair", "pause", "end",
+        )  # fmt: skip
         block = {name: function.add_block(name) for name in names}
-        place = variable(function, I64)
+        place, half = variable(function, I64), variable(function, I64)
         b.store(begin, place)
+        middle = self._middle(begin, end, together)
+        b.store(middle, half)
+        # What one version has run of another launch is compared with nothing here, unless that is all there is.
+        several = b.icmp("slt", middle, end)
+        own = b.icmp("eq", worker, const_int(0, I32))
+        drops = function.add_block("drops")
+        b.cond_br(b.binary("and", several, own), drops, block["next"])
+        b.at_end(drops)
+        self._clear()
         b.br(block["next"])
 
         b.at_end(block["next"])
@@ -183,12 +197,21 @@ class _Trial:
         b.ret(const_int(0, I32))
 
         b.at_end(block["run"])
-        tries = b.icmp("eq", self._word(_SETTLED), const_int(0))
-        tries = b.select(b.icmp("eq", worker, const_int(0, I32)), tries, FALSE)
+        tries = b.select(own, b.icmp("eq", self._word(_SETTLED), const_int(0)), FALSE)
         turn = b.select(tries, self._word(_TURN), self._word(_CHOSEN))
+        rival = b.binary("xor", turn, const_int(1))
+        leads = b.icmp("eq", self._word(_GROUPS, rival), const_int(0))
+        ahead = b.icmp("slt", at, b.load(I64, half))
+        limit = b.select(b.binary("and", leads, ahead), b.load(I64, half), end)
         left = b.binary("sub", end, at)
         piece = b.binary("mul", b.call(self._umax, (self._word(_PIECE), const_int(1))), together)
-        count = b.select(tries, b.call(self._umin, (piece, left)), left)
+        between = b.select(own, b.icmp("ne", self._word(_COUNT), const_int(0)), FALSE)
+        most = b.call(self._umin, (b.binary("shl", piece, const_int(_PARTS)), left))
+        count = b.select(
+            tries,
+            b.call(self._umin, (piece, b.binary("sub", limit, at))),
+            b.select(between, most, left),
+        )
         stop = b.binary("add", at, count)
         version = b.select(b.icmp("eq", turn, const_int(0)), first, second)
         before = b.call(self._clock, ())
@@ -200,48 +223,57 @@ class _Trial:
         b.ret(status)
 
         b.at_end(block["mine"])
-        own = b.icmp("eq", worker, const_int(0, I32))
-        other = function.add_block("other")
-        b.cond_br(tries, block["tried"], other)
-        b.at_end(other)
+        b.cond_br(tries, block["tried"], block["other"])
+        b.at_end(block["other"])
         b.cond_br(own, block["settled"], block["next"])
 
         b.at_end(block["settled"])
-        pause = b.binary("sub", self._word(_LEFT), self._hastened(taken, count))
+        pause = b.binary("sub", self._word(_LEFT), b.select(between, taken, self._hastened(taken, count)))
         self._set(_LEFT, pause)
         b.cond_br(b.icmp("slt", pause, const_int(0)), block["again"], block["next"])
         b.at_end(block["again"])
-        for word in (_PIECE, _COUNT, _TURN, _SETTLED):
+        for word in (_PIECE, _SETTLED):
             self._set(word, const_int(0))
         self._clear()
+        self._clear_sums()
+        b.store(self._middle(stop, end, together), half)
         b.br(block["next"])
 
         b.at_end(block["tried"])
         cycles = b.binary("add", self._word(_CYCLES, turn), taken)
         self._set(_CYCLES, cycles, turn)
         self._set(_GROUPS, b.binary("add", self._word(_GROUPS, turn), count), turn)
-        b.cond_br(b.icmp("ult", cycles, const_int(LEAST)), block["short"], block["long"])
+        enough = b.icmp("uge", cycles, const_int(LEAST))
+        over = b.binary("or", enough, b.icmp("sge", stop, limit))
+        b.cond_br(over, block["begun"], block["short"])
         b.at_end(block["short"])
         longer = b.binary("shl", b.call(self._umax, (self._word(_PIECE), const_int(1))), const_int(1))
         self._set(_PIECE, b.call(self._umin, (longer, const_int(_LONGEST))))
         b.br(block["next"])
-
-        b.at_end(block["long"])
-        rival = b.binary("xor", turn, const_int(1))
-        alone = b.icmp("ult", self._word(_CYCLES, rival), const_int(LEAST))
-        turned = function.add_block("turned")
-        b.cond_br(alone, turned, block["pair"])
-        b.at_end(turned)
+        b.at_end(block["begun"])
+        b.cond_br(leads, block["turned"], block["both"])
+        b.at_end(block["turned"])
         self._set(_TURN, rival)
         b.br(block["next"])
 
+        b.at_end(block["both"])
+        long = self._fold()
+        b.store(self._middle(stop, end, together), half)
+        b.cond_br(long, block["pair"], block["next"])
         b.at_end(block["pair"])
+        self._set(_PIECE, b.binary("lshr", self._word(_PIECE), const_int(2)))
         counted, shares, lost = self._add_pair()
         clear = b.fcmp("oge", self._absolute(shares), const_float(CLEAR, F64))
         enough = b.fcmp("oge", counted, const_float(FEWEST, F64))
         full = b.fcmp("oge", counted, const_float(PAIRS, F64))
         over = b.binary("or", full, b.binary("and", clear, enough))
-        b.cond_br(over, block["end"], block["next"])
+        b.cond_br(over, block["end"], block["pause"])
+        b.at_end(block["pause"])
+        later = b.icmp("ne", self._word(_TRIALS), const_int(0))
+        self._set(_SETTLED, b.cast("zext", later, I64))
+        self._set(_LEFT, const_int(GAP))
+        b.br(block["next"])
+
         b.at_end(block["end"])
         better = b.fcmp("ogt", shares, b.binary("fmul", const_float(MARGIN, F64), counted))
         self._set(_CHOSEN, b.cast("zext", better, I64))
@@ -249,16 +281,44 @@ class _Trial:
         wait = b.binary("fadd", b.binary("fmul", const_float(PATIENCE, F64), lost), const_float(PAUSE, F64))
         # What launches at the same time have disturbed may be no number.
         wait = b.select(b.fcmp("olt", wait, const_float(_LONG, F64)), wait, const_float(PAUSE, F64))
+        soon = b.icmp("eq", self._word(_TRIALS), const_int(0))
+        wait = b.select(soon, b.binary("fmul", wait, const_float(SOON, F64)), wait)
         self._set(_LEFT, b.cast("fptosi", wait, I64))
+        self._set(_TRIALS, const_int(1))
+        self._set(_COUNT, const_int(0))
         self._set(_SETTLED, const_int(1))
         b.br(block["next"])
+
+    def _middle(self, at: Value, end: Value, together: Value) -> Value:
+        """Where the half of a range ends that the version runs at most which begins, `together` groups at least."""
+        b = self._builder
+        left = b.binary("sub", end, at)
+        half = b.binary("udiv", b.binary("lshr", left, const_int(1)), together)
+        half = b.binary("mul", b.call(self._umax, (half, const_int(1))), together)
+        return b.binary("add", at, b.call(self._umin, (half, left)))
+
+    def _fold(self) -> Value:
+        """Add what both have run of a launch to the sums of a pair, for as many groups; whether that is all of it."""
+        b = self._builder
+        one = const_float(1.0, F64)
+        groups = [self._number(_GROUPS + k) for k in range(2)]
+        # Launches at the same time may have cleared them.
+        groups = [b.select(b.fcmp("ogt", g, one), g, one) for g in groups]
+        fewer = b.select(b.fcmp("olt", groups[0], groups[1]), groups[0], groups[1])
+        sums: list[Value] = []
+        for k in range(2):
+            cycles = b.binary("fdiv", b.binary("fmul", self._number(_CYCLES + k), fewer), groups[k])
+            sums.append(b.binary("fadd", self._word(_SUMS + k, type=F64), cycles))
+            self._set(_SUMS + k, sums[-1])
+        self._clear()
+        least = const_float(float(LEAST), F64)
+        one_long, other_long = (b.fcmp("oge", total, least) for total in sums)
+        return b.binary("or", one_long, other_long)
 
     def _add_pair(self) -> tuple[Value, Value, Value]:
         """Count a pair that both versions have run: pairs but the first, the sum of their shares, cycles lost."""
         b = self._builder
-        cycles = [self._number(_CYCLES + k) for k in range(2)]
-        groups = [self._number(_GROUPS + k) for k in range(2)]
-        first, second = (b.binary("fdiv", c, g) for c, g in zip(cycles, groups, strict=True))
+        first, second = (self._word(_SUMS + k, type=F64) for k in range(2))
         more = b.binary("fsub", first, second)
         whole = b.binary("fdiv", more, b.binary("fadd", first, second))
         most, least = const_float(MOST, F64), const_float(-MOST, F64)
@@ -266,8 +326,7 @@ class _Trial:
         share = b.select(b.fcmp("olt", share, least), least, share)
         beyond = b.fcmp("ogt", self._absolute(whole), const_float(BEYOND, F64))
         share = b.select(beyond, b.binary("fmul", share, const_float(HARDLY, F64)), share)
-        fewer = b.select(b.fcmp("olt", groups[0], groups[1]), groups[0], groups[1])
-        lost = b.binary("fmul", self._absolute(more), fewer)
+        lost = self._absolute(more)
         # The first pair warms up.
         before = self._word(_COUNT)
         counts = b.icmp("ne", before, const_int(0))
@@ -277,7 +336,7 @@ class _Trial:
             sums.append(b.select(counts, added, const_float(0.0, F64)))
             self._set(word, sums[-1])
         self._set(_COUNT, b.binary("add", before, const_int(1)))
-        self._clear()
+        self._clear_sums()
         return b.cast("uitofp", before, F64), sums[0], sums[1]
 
     def _hastened(self, taken: Value, groups: Value) -> Value:
@@ -300,6 +359,10 @@ class _Trial:
     def _clear(self) -> None:
         for word in (_CYCLES, _CYCLES + 1, _GROUPS, _GROUPS + 1):
             self._set(word, const_int(0))
+
+    def _clear_sums(self) -> None:
+        for k in range(2):
+            self._set(_SUMS + k, const_float(0.0, F64))
 
     def _absolute(self, value: Value) -> Value:
         return self._builder.call(self._fabs, (value,))
