@@ -105,7 +105,10 @@ class BasicBlock(Value):
         return instruction
 
     def insert_before(self, position: Instruction, instruction: Instruction) -> Instruction:
-        return self.insert(self.instructions.index(position), instruction)
+        # Most is put before a terminator, which would be looked for behind all that a block has.
+        last = len(self.instructions) - 1
+        at = last if self.instructions[last] is position else self.instructions.index(position)
+        return self.insert(at, instruction)
 
     def replace_phi_source(self, old: BasicBlock, new: BasicBlock) -> None:
         """Let the φs of this block expect `new` where they named `old` as incoming block."""

@@ -49,7 +49,7 @@ def _changed(text: str) -> str | None:
     function = FunctionLines.of(text)
     prefix, made = unused_prefix("choice", text), 0
     for first, last, label in loops_of_one_block(function):
-        inside = {name: right for name, (n, right) in function.defined.items() if first < n < last}
+        inside = {name: right for name, (_, right) in function.defined_between(first, last).items()}
         loaded = _loaded(inside)
         for name in _carried(inside, label):
             found = _EXTREMUM.match(inside[name])

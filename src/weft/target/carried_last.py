@@ -124,12 +124,11 @@ class _Loop:
         self._names = 0
         self.made = 0
         self.declarations: set[str] = set()
-        for name, (number, right) in function.defined.items():
-            if first < number < last:
-                self._where[name] = number
-                if (operation := fast_operation(right)) is not None:
-                    self._operations[name] = operation
-        self._right = {n: function.defined[n][1] for n in self._where}
+        self._right: dict[str, str] = {}
+        for name, (number, right) in function.defined_between(first, last).items():
+            self._where[name], self._right[name] = number, right
+            if (operation := fast_operation(right)) is not None:
+                self._operations[name] = operation
         # What is loaded is there early.
         self._made_of = {
             name: [] if right.startswith(("load ", "phi ")) else NAME.findall(right)

@@ -84,6 +84,14 @@ class FunctionLines(Struct, frozen=True):
                 made.defined[found[1]] = number, found[2]
         return made
 
+    def defined_between(self, first: int, last: int) -> dict[str, tuple[int, str]]:
+        """The values that the lines between two make, as these are now.
+
+        These lines are read again: to look through all of a function's for each of its loops takes longer.
+        """
+        lines = enumerate(self.lines[first + 1 : last], first + 1)
+        return {found[1]: (number, found[2]) for number, line in lines if (found := LINE.match(line))}
+
 
 def loops_of_one_block(function: FunctionLines) -> Iterator[tuple[int, int, str]]:
     """Blocks that branch to themselves: their first and last line, and their name."""

@@ -18,6 +18,8 @@ counters are written, which nothing in the loop reads otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from weft.analysis.integers.kept_ranges import ranges_of
@@ -90,7 +92,6 @@ def bank_counters(function: Function) -> int:
 
 def _next(function: Function, done: set[BasicBlock]) -> tuple[CFGView, Loop, CountedLoop, Banked] | None:
     view = cfg_of(function)
-    ranges: Ranges | None = None
     for own in loop_forest(view.cfg).loops:
         loop = counted_loop(view, own)
         if own.children or isinstance(loop, str) or loop.header in done or not _counts_from_zero(loop):
@@ -98,9 +99,8 @@ def _next(function: Function, done: set[BasicBlock]) -> tuple[CFGView, Loop, Cou
         store = _only_store(loop)
         if store is None or not is_left_by_itself(loop):
             continue
-        if ranges is None:
-            ranges = ranges_of(function, view)
-        banked = _banked(loop, store, ranges, function.layout)
+        # Few loops get so far that ranges are asked for.
+        banked = _banked(loop, store, lambda: ranges_of(function, view), function.layout)
         if banked is not None:
             return view, own, loop, banked
     return None
@@ -124,7 +124,9 @@ def _only_store(loop: CountedLoop) -> Instruction | None:
     return writing[0] if len(writing) == 1 and writing[0].op == "store" else None
 
 
-def _banked(loop: CountedLoop, store: Instruction, ranges: Ranges, layout: DataLayout) -> Banked | None:
+def _banked(
+    loop: CountedLoop, store: Instruction, ranges: Callable[[], Ranges], layout: DataLayout
+) -> Banked | None:
     """What a loop with one store updates; None if that is no counter among few."""
     place, operation = store.pointer, store.stored_value
     inside = set(loop.blocks)
@@ -147,7 +149,7 @@ def _banked(loop: CountedLoop, store: Instruction, ranges: Ranges, layout: DataL
         return None
     if not _is_used_by(operation, store) or set(place.instruction_users()) != {load, store}:
         return None
-    known = ranges.at(index, place.block)
+    known = ranges().at(index, place.block)
     if known is None or known.lo < 0 or (known.hi + 1) * layout.store_size(type) > LARGEST:
         return None
     loads = [i for b in loop.blocks for i in b.instructions if may_read(i) and i is not load]

@@ -25,7 +25,7 @@ from weft.diag.source import SourceSpan
 from weft.graph.loops import loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, Constant, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks, split_edge
-from weft.ir.cfg_view import cfg_of
+from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_convergent, is_removable, is_speculatable
 from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
@@ -59,21 +59,20 @@ def bound_guards(function: Function) -> list[BoundGuard]:
     found: list[BoundGuard] = []
     # Inner loops first: what they do not change is a guard of the loops around.
     for header in [view.blocks[loop.header] for loop in reversed(loop_forest(view.cfg).loops)]:
-        loop = _counted(function, header)
+        loop = _counted(view, header)
         if loop is None or not any(True for _ in guards_of(loop)):
             continue
-        if not is_left_by_itself(loop) and not _closed(function, loop):
-            continue
-        found += _bound(function, loop)
+        if is_left_by_itself(loop) or _closed(function, loop):
+            found += _bound(function, loop)
+        view = cfg_of(function)
     if found:
         close_loops(function)
         remove_dead_instructions(function)
     return found
 
 
-def _counted(function: Function, header: BasicBlock) -> CountedLoop | None:
+def _counted(view: CFGView, header: BasicBlock) -> CountedLoop | None:
     """The loop with a header, if it may get other bounds."""
-    view = cfg_of(function)
     loop = loop_forest(view.cfg).headed_by[view.index[header]]
     counted = counted_loop(view, loop) if loop is not None else ""
     if isinstance(counted, str) or not counted.top_tested or counted.tests_next or counted.counter.step != 1:
