@@ -10,6 +10,7 @@ import pytest
 import weft
 from bench.suite.loops_irregular import multi_radius
 from weft import cuda, prange
+from weft.codegen import walks
 from weft.diag.remarks import Remark, RemarkKind
 from weft.machine.host import chosen
 
@@ -178,6 +179,84 @@ def test_walks_along_rows_that_may_lose_a_little_are_tried() -> None:
     function(boxes, boxes, boxes, np.zeros((2, 9)), np.zeros(2), np.zeros(2, np.int32))
     assert walks_together(function.remarks)
     assert any("calls try both" in remark.message for remark in function.remarks)
+
+
+def count_in_boxes(points, lows, highs, counts):
+    for i in prange(counts.size):
+        stack = np.empty(STACK, np.int32)
+        counts[i] = boxed(points, lows, highs, i, stack)
+
+
+def count_in_boxes_by_kernel(points, lows, highs, counts):
+    i = cuda.grid(1)
+    if i < counts.size:
+        stack = cuda.local.array(STACK, np.int32)
+        counts[i] = boxed(points, lows, highs, i, stack)
+
+
+@cuda.jit(device=True)
+def boxed(points, lows, highs, i, stack):
+    """Points of a kd-tree in a box, whose halves are told apart by one coordinate of a node."""
+    total = 0
+    stack[0] = 0
+    top = 1
+    while top > 0:
+        top -= 1
+        code = stack[top]
+        node = code >> 1
+        axis = code & 1
+        x = points[node, 0]
+        y = points[node, 1]
+        if lows[i, 0] <= x <= highs[i, 0] and lows[i, 1] <= y <= highs[i, 1]:
+            total += 1
+        along = y if axis else x
+        if (lows[i, 1] if axis else lows[i, 0]) <= along and 2 * node + 1 < points.shape[0]:
+            stack[top] = ((2 * node + 1) << 1) | (1 - axis)
+            top += 1
+        if (highs[i, 1] if axis else highs[i, 0]) >= along and 2 * node + 2 < points.shape[0]:
+            stack[top] = ((2 * node + 2) << 1) | (1 - axis)
+            top += 1
+    return total
+
+
+def kd_tree(count: int) -> np.ndarray:
+    points = np.random.default_rng(4).random((count, 2))
+    nodes = np.zeros_like(points)
+    parts = [(np.arange(count), 0, 0)]
+    while parts:
+        some, node, axis = parts.pop()
+        if len(some):
+            some = some[np.argsort(points[some, axis])]
+            middle = len(some) // 2
+            nodes[node] = points[some[middle]]
+            parts += [(some[:middle], 2 * node + 1, 1 - axis), (some[middle + 1 :], 2 * node + 2, 1 - axis)]
+    return nodes
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("in_loop", [True, False])
+def test_lanes_that_walk_by_their_own_stacks_are_tried(
+    own: bool, in_loop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "OWN_STACKS", 99.0 if own else 0.0)
+    points, centres = kd_tree(2047), np.random.default_rng(5).random((1003, 2))
+    lows, highs = centres - 0.05, centres + 0.05
+    wanted = ((points >= lows[:, None]) & (points <= highs[:, None])).all(axis=2).sum(axis=1)
+    function = weft.jit(count_in_boxes) if in_loop else cuda.jit(count_in_boxes_by_kernel)
+    launched = function if in_loop else function[8, 128]
+    # The first calls try both ways by turns.
+    for _ in range(40):
+        counts = np.zeros(len(lows), np.int32)
+        launched(points, lows, highs, counts)
+        np.testing.assert_array_equal(counts, wanted)
+    assert any("each walk by a stack of its own, too" in r.message for r in function.remarks) == own
+
+
+@pytest.mark.skipif(not chosen().isa.mask_registers, reason="of doubles on AVX2 threads alone are as fast")
+def test_lanes_with_their_own_stacks_are_tried_where_they_may_gain() -> None:
+    function = weft.jit(count_in_boxes)
+    function(kd_tree(7), np.zeros((3, 2)), np.ones((3, 2)), np.zeros(3, np.int32))
+    assert any("each walk by a stack of its own, too" in r.message for r in function.remarks)
 
 
 @pytest.mark.parametrize(

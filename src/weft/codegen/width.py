@@ -112,9 +112,12 @@ class OpenChoice(Struct, frozen=True):
     ----------
     alone_first
         Whether the model expects threads to be faster by themselves.
+    own_stacks
+        In how many lanes threads by themselves run, each of which walks by a stack of its own; 1 for one by one.
     """
 
     alone_first: bool
+    own_stacks: int = 1
 
 
 def choose_width(

@@ -157,11 +157,15 @@ def _keep_alone(unit: KernelUnit) -> bool:
         unit.open_choice = open_choice(_narrowed(unit, lanes), unit.spec.isa)
     if unit.open_choice is None:
         return False
-    unit.alone = clone_function(unit.function, f"{unit.name}.alone").name
-    message = (
-        f"{unit.name} has code for threads one after the other, too, as the data decide what is faster: launches"
-        " try both"
-    )
+    alone = clone_function(unit.function, f"{unit.name}.alone")
+    unit.alone, other = alone.name, "threads one after the other"
+    if unit.has_own_stacks:
+        other = "threads in lanes that each walk by a stack of its own"
+        if NARROWING.name not in unit.runner.left_out:
+            lanes = LaneSpace((unit.planner.analyzed_width(),))
+            shapes = position_shapes(unit, lanes, alone)
+            NARROWING.run(LaneUnit(unit.module, alone, lanes, shapes, unit.spec.isa))
+    message = f"{unit.name} has code for {other}, too, as the data decide what is faster: launches try both"
     unit.remarks.add(RemarkKind.TRANSFORM, message, pass_name=trials.BOTH_WAYS)
     return True
 
@@ -237,9 +241,10 @@ def _cut_rows(unit: KernelUnit) -> bool:
     if unit.alone:
         alone = unit.module.functions[unit.alone]
         unit.alone_rows, _ = _rows_of(unit, alone)
-        unit.told_apart |= tell_apart(alone)
-        remark_alone(unit.remarks, prepare_alone(alone, unit.spec.isa))
-        unit.alone_counts = is_for_llvm(alone)
+        if not unit.has_own_stacks:
+            unit.told_apart |= tell_apart(alone)
+            remark_alone(unit.remarks, prepare_alone(alone, unit.spec.isa))
+            unit.alone_counts = is_for_llvm(alone)
     if unit.plan is not None and unit.plan.width == 1:
         unit.program = run_rows_of_threads(unit)
     unit.forget()

@@ -101,6 +101,8 @@ class KernelUnit(Struct):
         That there is to be code in lanes and code for threads one by one.
     alone, alone_rows
         The function for threads one by one then, "" for none, and how it is cut out of rows.
+    alone_program
+        What the function has become, where it runs in lanes that each walk by a stack of their own.
     alone_counts
         Whether LLVM's vectorizers may find work there.
     told_apart
@@ -155,6 +157,7 @@ class KernelUnit(Struct):
     open_choice: OpenChoice | None = None
     alone: str = ""
     alone_rows: Rows | None = None
+    alone_program: GroupProgram | None = None
     alone_counts: bool = False
     told_apart: bool = False
     updated: UpdatedArrays = field(default_factory=UpdatedArrays)
@@ -220,6 +223,11 @@ class KernelUnit(Struct):
         apart = apart or self.updated.arrays_apart or self.told_apart
         rows, columns = self.box or (0, 0)
         return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, rows, columns)
+
+    @property
+    def has_own_stacks(self) -> bool:
+        """Whether the code beside that in which threads walk together is for lanes that each walk by themselves."""
+        return bool(self.alone) and self.open_choice is not None and self.open_choice.own_stacks > 1
 
     @property
     def facts(self) -> FunctionFacts:

@@ -46,6 +46,7 @@ from weft.passes.lane_programs import (
     run_rows_alone,
     separate_lane_groups,
     widen_lanes,
+    widen_own_stacks,
     widen_rounds,
 )
 from weft.passes.scalar import (
@@ -111,6 +112,8 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     widen = widen_rounds if has_barriers(unit) else widen_lanes
     unit.program, unit.summary = widen(unit, called)
     unit.summary.guessed, unit.summary.narrowed, unit.summary.small = unit.guessed, unit.narrowed, unit.small
+    if unit.has_own_stacks:
+        unit.alone_program = widen_own_stacks(unit, unit.plan.lanes)
     lanes, reason = unit.plan.lanes, unit.plan.choice.reason
     if unit.bands is not None:
         lanes, reason = unit.bands.lanes, unit.bands.reason
@@ -159,9 +162,11 @@ def _build_entry(unit: KernelUnit) -> None:
     if unit.alone and unit.open_choice is not None:
         alone = unit.module.functions[unit.alone]
         # Both have the groups in the same order.
-        other, _ = build_group_entry(
-            unit.module, alone, run_rows_alone(unit, alone), unit.premises.block, unit.strips
-        )
+        program = unit.alone_program or run_rows_alone(unit, alone)
+        other, _ = build_group_entry(unit.module, alone, program, unit.premises.block, unit.strips)
+        if unit.alone_program is not None:
+            # Its lanes have functions of their own.
+            del unit.module.functions[alone.name]
         first, second = (other, entry) if unit.open_choice.alone_first else (entry, other)
         entry = trials.run_better(unit.module, first, second, f"{unit.name}.either", unit.done.run_unit)
     for function in unit.module.definitions():

@@ -22,6 +22,7 @@ from weft.codegen.remarks import remark_guards
 from weft.codegen.rows import RowKernel
 from weft.codegen.vectorization import VectorizationSummary
 from weft.codegen.vectorize_barriers import vectorize_at_barriers
+from weft.codegen.walks import by_own_stacks
 from weft.codegen.warp_continuations import WarpContinuations
 from weft.codegen.widen.calls import called_seldom
 from weft.codegen.widen.lanes import LaneSpace
@@ -40,12 +41,18 @@ from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
 
 
-def position_shapes(unit: KernelUnit, lanes: LaneSpace, function: Function) -> dict[Value, Shape]:
-    """The shapes of the parameters of a function for the kernel that differ from thread to thread."""
+def position_shapes(
+    unit: KernelUnit, lanes: LaneSpace, function: Function, rows: Rows | None = None
+) -> dict[Value, Shape]:
+    """The shapes of the parameters of a function for the kernel that differ from thread to thread.
+
+    It runs `rows` where they are not those of the kernel.
+    """
+    rows = rows or unit.rows
     if unit.order.box is not None:
         return box_shapes(function, lanes, unit.options.block)
     domain = domain_named("product", lanes.extents)
-    multiple = 1 if unit.rows is not None and unit.rows.anywhere else lanes.width
+    multiple = 1 if rows is not None and rows.anywhere else lanes.width
     return {WorkItems.of(function).tid[unit.order.dimension]: domain.strided(1, 64, multiple)}
 
 
@@ -207,6 +214,28 @@ def run_rows_of_threads(unit: KernelUnit) -> GroupProgram:
 def run_rows_alone(unit: KernelUnit, alone: Function) -> GroupProgram:
     """The same, of a function that is there beside one in lanes."""
     return _row_kernel(unit, unit.alone_rows, 1, alone, None, None)
+
+
+def widen_own_stacks(unit: KernelUnit, lanes: LaneSpace) -> GroupProgram:
+    """The same, in lanes that each walk by a stack of their own, which that function is for."""
+    module, alone = unit.module, unit.module.functions[unit.alone]
+    called, vectors = unit.vectorizer(lanes), list[Function]()
+    called.runner = by_own_stacks(called.runner)
+    summary: VectorizationSummary | None = None
+    for suffix in ("", ".partial"):
+        function = clone_function(alone, f"{alone.name}.lanes{suffix}")
+        if suffix:
+            guard_by_lane_range(module, function)
+        form = SimdForm(f"{alone.name}.w{lanes.width}{suffix}")
+        part = called.unit(function, position_shapes(unit, lanes, function, unit.alone_rows), form)
+        part.seldom = bool(suffix)
+        if part.seldom:
+            part.find_math = called_seldom(part.find_math)
+        vectors.append(vectorize(part, called.runner))
+        unit.told_apart |= part.summary.replacement.arrays_apart
+        summary = summary or part.summary
+    full, partial = vectors
+    return _row_kernel(unit, unit.alone_rows, lanes.width, full, partial, summary)
 
 
 def _row_kernel(

@@ -87,12 +87,15 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
             both_ways=_may_run_both_ways(unit, plan), arrays_apart=told.apart,
         )  # fmt: skip
         mined.apart = _is_promised(found)
-        alone = None
-        if mined.plan.open_choice is not None:
-            alone = strip_mine(module, plan, f"{name}.alone", 1, isa, unit.runner, arrays_apart=told.apart)
-            mined.alone = alone.alone
+        alone = own = None
+        if (choice := mined.plan.open_choice) is not None:
+            alone = strip_mine(
+                module, plan, f"{name}.alone", choice.own_stacks, isa, unit.runner, arrays_apart=told.apart
+            )
+            alone.apart, mined.alone = mined.apart, alone.alone
+            own = alone if alone.width > 1 else None
         run_in_parallel(module, mined, f"{name}.grains", alone=alone)
-        return FoundLoop(mined, span, "this loop", _shared(unit))
+        return FoundLoop(mined, span, "this loop", _shared(unit), own_stacks=own)
     width, reason = unit.width, "as asked for"
     if width is None and unit.row is not None:
         width, reason = unit.row, "one register, as it waits for memory"

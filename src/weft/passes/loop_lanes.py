@@ -13,6 +13,7 @@ from weft.codegen.lane_unit import LaneUnit
 from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
 from weft.codegen.remarks import remark_alone, remark_vectorization
 from weft.codegen.trials import BOTH_WAYS
+from weft.codegen.walks import by_own_stacks
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
 from weft.passes.loop_unit import FoundLoop, LoopUnit
@@ -34,6 +35,9 @@ def _run_in_lanes(unit: LoopUnit) -> bool:
                     unit.called |= widen_loop(
                         unit.module, mined, find_math, unit.boscc, _runner(unit, mined), switches
                     )
+            if found.own_stacks is not None:
+                own, runner = found.own_stacks, by_own_stacks(unit.runner.watched_by())
+                unit.called |= widen_loop(unit.module, own, find_math, unit.boscc, runner, switches)
         _remark(unit, found)
     for name, summary in unit.called.items():
         remark_vectorization(unit.remarks, name, "called once for all of them", summary, "iterations")
@@ -55,9 +59,11 @@ def _remark(unit: LoopUnit, found: FoundLoop) -> None:
         )  # fmt: skip
         remark_box(unit.remarks, mined.summary.functions, mined.lanes, unit.isa, "iteration", found.span)
         if mined.plan.open_choice is not None:
+            other = "iterations one after the other"
+            if found.own_stacks is not None:
+                other = "iterations in lanes that each walk by a stack of its own"
             message = (
-                f"{subject} has code for iterations one after the other, too, as the data decide what is faster: calls"
-                " try both"
+                f"{subject} has code for {other}, too, as the data decide what is faster: calls try both"
             )
             unit.remarks.add(RemarkKind.TRANSFORM, message, found.span, pass_name=BOTH_WAYS)
         return

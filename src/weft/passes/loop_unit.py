@@ -45,6 +45,8 @@ class FoundLoop(Struct):
         Whether its iterations depend on each other, in a way that lock step keeps.
     totals
         The same iterations once more, computing what they hand on alone.
+    own_stacks
+        The loop once more, whose lanes each walk by a stack of their own.
     """
 
     mined: StripMinedLoop
@@ -53,6 +55,7 @@ class FoundLoop(Struct):
     behind: str = ""
     in_step: bool = False
     totals: StripMinedLoop | None = None
+    own_stacks: StripMinedLoop | None = None
 
 
 class LoopUnit(Struct):
