@@ -28,6 +28,11 @@ def by_walk(x, out):
         cuda.atomic.add(out, x[i], 1)
 
 
+def by_walk_in_floats(x, out):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(out, x[i], np.float32(1))
+
+
 def two_arrays(x, out, lowest):
     i = cuda.grid(1)
     if i < x.size:
@@ -119,6 +124,16 @@ def planes(x, out):
     i, j = cuda.grid(2)
     if i < x.shape[0] and j < x.shape[1]:
         cuda.atomic.add(out, (x[i, j], j % 4), 1)
+
+
+def test_walks_of_the_grid_have_copies_where_they_have_rounds_enough() -> None:
+    # Two thousand elements are too many for 64 threads that each are taken to update sixteen.
+    x = np.tile(np.arange(2000), 32)
+    for updates, sum in ((len(x), 1e8 + 32), (4000, 1e8)):
+        out = np.full(2000, 1e8, np.float32)
+        # Added to such a number one by one, ones are lost.
+        cuda.jit(fastmath=True)(by_walk_in_floats)[1, 64](x[:updates], out)
+        assert out.tolist() == [sum] * 2000
 
 
 def test_arrays_with_strides() -> None:

@@ -4,7 +4,8 @@ The threads of a kernel only update some arrays (`weft.analysis.memory.updated_a
 runs, and each run is done by one thread of the processor. So a run may fill a copy of each array with what changes
 nothing, update that by loads, operations and stores instead of the machine's locked instructions, and add what has
 changed to the array behind its last group, atomically: others may be about the same. Copies are made where the run has
-more threads than the arrays have elements; the locked instructions stay for the others, and where there is no memory.
+more threads than the arrays have elements, or updates, where each thread does several: so many as its walk of the grid
+has rounds, where it is one; the locked instructions stay for the others, and where there is no memory.
 
 Precondition: plain LLVM IR; atomic operations that may go to copies have the scope `COPY_SCOPE`, which says nothing to
 LLVM. Postcondition: the module has a second version of the entry point and of what it calls, in which no operation has
@@ -19,14 +20,16 @@ from contextlib import contextmanager
 
 from weft.analysis.memory.updated_arrays import LARGEST, UpdatedArray
 from weft.codegen.combine import OF_ATOMIC, neutral_value
-from weft.codegen.launch_record import ARGS, BLOCK, RECORD
+from weft.codegen.groups import load_argument
+from weft.codegen.launch_record import ARGS, BLOCK, GRID, RECORD
 from weft.codegen.loops import counted_loop, two_arms, variable
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.ir import TRUE, Builder, Function, Instruction, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.clone import ValueMap, clone_function
-from weft.ir.constants import ConstNull
+from weft.ir.constants import ConstNull, zero_of
+from weft.ir.effects import is_speculatable
 from weft.ir.lane_updates import COPY_SCOPE, build_plain_update, goes_to_copy
 from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType, IntType, int_type
 
@@ -34,9 +37,11 @@ _UPDATES = 2
 """A run has at least so many updates for each element that is copied, as far as that is known."""
 
 _ROUNDS = 16
-"""So often a loop of a thread's is taken to run."""
+"""So often a loop of a thread's is taken to run at least. How often a walk of the grid does is known in a launch."""
 
 _LINE = 64
+
+_EXTREMA = tuple(f"llvm.{sign}{which}." for sign in "su" for which in ("min", "max"))
 
 
 def mark_updates(updates: Sequence[Instruction]) -> None:
@@ -46,7 +51,11 @@ def mark_updates(updates: Sequence[Instruction]) -> None:
 
 
 def run_groups_with_copies(
-    module: Module, entry: Function, parameters: int, arrays: Sequence[UpdatedArray]
+    module: Module,
+    entry: Function,
+    parameters: int,
+    arrays: Sequence[UpdatedArray],
+    steps: Function | None = None,
 ) -> Function:
     """Add an entry point that runs groups with copies of arrays, or without; that one.
 
@@ -60,13 +69,16 @@ def run_groups_with_copies(
         How many the kernel has.
     arrays
         What may be copied.
+    steps
+        Of a walk of the grid, how far apart the elements of a thread are and where it ends
+        (`weft.transform.groups.grid_walks`).
     """
     updating = _plain_version(entry, {})
     chosen = Function(f"{entry.name}.copies", entry.fn_type, tuple(a.name for a in entry.args))
     module.add_function(chosen).attributes = ENTRY_ATTRIBUTES
     for function in (entry, updating):
         function.linkage.linkage = "internal"
-    _build_choice(module, chosen, entry, updating, parameters, arrays)
+    _build_choice(module, chosen, entry, updating, parameters, arrays, steps)
     return chosen
 
 
@@ -95,6 +107,7 @@ def _build_choice(
     updating: Function,
     parameters: int,
     arrays: Sequence[UpdatedArray],
+    steps: Function | None,
 ) -> None:
     launch, begin, end, worker = function.args
     builder = Builder(function.add_block("entry"))
@@ -104,6 +117,7 @@ def _build_choice(
         along = _field(builder, launch, BLOCK + 8 * dimension)
         threads = builder.binary("mul", threads, along)
     args = builder.load(PTR, builder.gep(I8, launch, (const_int(ARGS),)), align=8)
+    rounds = _rounds(builder, launch, args, parameters, steps)
     pays: Value = TRUE
     sizes: list[Value] = []
     needed: Value = const_int(0)
@@ -113,7 +127,7 @@ def _build_choice(
         pays = fits if pays is TRUE else builder.binary("and", pays, fits)
         number = builder.binary("udiv", size, const_int(array.size))
         if array.in_loop:
-            number = builder.binary("udiv", number, const_int(_ROUNDS))
+            number = builder.binary("udiv", number, rounds)
         needed = builder.binary("add", needed, number)
     needed = builder.binary("mul", needed, const_int(_UPDATES))
     pays = builder.binary("and", pays, builder.icmp("ule", needed, threads))
@@ -147,6 +161,28 @@ def _build_choice(
         otherwise()
         builder.store(builder.call(entry, (launch, begin, end, worker)), result)
     builder.ret(builder.load(I32, result))
+
+
+def _rounds(builder: Builder, launch: Value, args: Value, parameters: int, steps: Function | None) -> Value:
+    """How often the loop of a thread runs, as far as that is known; this many times or more."""
+    least = const_int(_ROUNDS)
+    if steps is None or not all(map(_may_run_here, steps.instructions())):
+        return least
+    # A thread's position and that of its group, which are those of the first one, and extents of groups and grid.
+    ids = [const_int(0)] * 6 + [_field(builder, launch, at + 8 * d) for at in (BLOCK, GRID) for d in range(3)]
+    own = [load_argument(builder, args, i, a.type) for i, a in enumerate(steps.args[:parameters])]
+    rest = [zero_of(a.type) for a in steps.args[parameters + len(ids) :]]
+    pair = builder.call(steps, (*own, *ids, *rest))
+    step, end = (builder.extract_value(pair, (i,)) for i in range(2))
+    greater = builder.module.declare("llvm.smax.i64", FunctionType(I64, (I64, I64)))
+    step = builder.call(greater, (step, const_int(1)))
+    return builder.call(greater, (builder.binary("sdiv", end, step), least))
+
+
+def _may_run_here(instruction: Instruction) -> bool:
+    """Whether an instruction for a row of groups may run for another: it neither reads memory nor traps."""
+    name = instruction.callee_name or ""
+    return instruction.is_terminator or name.startswith(_EXTREMA) or is_speculatable(instruction)
 
 
 def _neutral(array: UpdatedArray) -> Value:

@@ -95,7 +95,7 @@ def _entry(
         local_size = [ConstInt(I64, n) for n in block]
     args = field(ARGS, pointer())
     own = kernel.args[: len(kernel.args) - program.parameters]
-    kernel_args = [_load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
+    kernel_args = [load_argument(builder, args, i, a.type) for i, a in enumerate(own)]
     arena = builder.load(
         pointer(),
         builder.gep(pointer(), field(ARENAS, pointer()), (builder.cast("sext", worker, I64),), ("inbounds",)),
@@ -111,7 +111,7 @@ def _entry(
     return GroupEntry(values, begin, end, arena, frames, error, layout)
 
 
-def _load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:
+def load_argument(builder: Builder, args: Value, index: int, type: Type) -> Value:
     """Kernel parameter `index` from its 8-byte slot."""
     address = builder.gep(I64, args, (ConstInt(I64, index),), ("inbounds",))
     if isinstance(type, IntType) and type.bits % 8:

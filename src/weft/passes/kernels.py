@@ -151,7 +151,9 @@ def _order_groups(unit: KernelUnit) -> bool:
 def _build_copies(unit: KernelUnit) -> None:
     entry = unit.module.functions[unit.entry]
     parameters = len(unit.function.args) - unit.done.parameters
-    chosen = run_groups_with_copies(unit.module, entry, parameters, unit.updated.arrays)
+    name = unit.rows.steps if unit.rows is not None and unit.walk is not None else None
+    steps = unit.module.functions[name] if name else None
+    chosen = run_groups_with_copies(unit.module, entry, parameters, unit.updated.arrays, steps)
     unit.entry, unit.runnables, unit.changed = chosen.name, [Runnable(chosen.name, Form.ENTRY)], 0
 
 
