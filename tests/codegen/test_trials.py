@@ -189,6 +189,20 @@ def test_short_groups_run_in_pieces() -> None:
     assert slow < 15_000 < fast
 
 
+@pytest.mark.parametrize("groups", [2, 3, 5, 7])
+@pytest.mark.parametrize("faster", [0, 1])
+def test_few_groups_that_differ_are_compared_as_a_whole(groups: int, faster: int) -> None:
+    """Each group takes another time, the same in all launches: that is no difference between versions."""
+    for heavy in range(groups):
+        pair = Pair()
+        waits = np.zeros(groups, np.int64)
+        waits[heavy] = 3_000_000
+        times = (90_000, 180_000) if faster == 0 else (180_000, 90_000)
+        for _ in range(24):
+            pair.run(*times, groups, waits=waits)
+        assert pair.run(*times, groups, waits=waits)[faster] == groups
+
+
 def test_data_that_change_are_noticed() -> None:
     pair = Pair()
     pair.run(9000, 3000, 1000)

@@ -13,11 +13,12 @@ while there is another trial, as data change, and sooner where groups take anoth
 
 A piece is long enough to be measured (`LEAST` cycles). Both versions of a pair run groups of the same launch, half of
 what is left of it at most, and launches that are shorter than a pair add up to one: what a group takes differs from
-launch to launch, as where each is a level of a search. Where a launch has one group, the next one is for the other
-version. Pairs of the first trial follow each other, as launches may be few; those of later ones are `GAP` cycles apart,
-which what is chosen runs, so that a trial does not see one kind of launch only where they take turns. What the slower
-version has lost in a trial is at most one part in `PATIENCE` of the time until the next one, so that trials cost little
-whatever the versions take; the second trial is soon behind the first.
+launch to launch, as where each is a level of a search. Where launches have few groups (`FEW`), as many as the one
+before, one version runs a whole launch and the other one the next, as these groups may have more or less to do. Pairs
+of the first trial follow each other, as launches may be few; those of later ones are `GAP` cycles apart, which what is
+chosen runs, so that a trial does not see one kind of launch only where they take turns. What the slower version has
+lost in a trial is at most one part in `PATIENCE` of the time until the next one, so that trials cost little whatever
+the versions take; the second trial is soon behind the first.
 
 Precondition: two functions ``i32 (ptr record, i64 begin, i64 end, i32 worker)`` that do the same. Postcondition: a
 third one that does it by either. Preserves the program under FR. The state is a global variable of the code. Launches
@@ -54,6 +55,11 @@ CLEAR = 0.6
 pair that another process has interrupted does not decide it, as it could where the mean of three had to be 0.1: with
 five busy processes on two cores, a loop that takes half the time in lanes ran one by one for up to 0.4 seconds."""
 
+FEW = 8
+"""Groups. Of launches of fewer each version runs all by turns: else what one takes for the first of three is compared
+with what the other one takes for the last, which may have less to do, and that in each launch. Rays that march through
+150 rows in three grains ran one by one, as often as not, four times as long."""
+
 MARGIN = 0.02
 """The mean share that the model's choice must lose by to be given up: a factor of 1.04."""
 
@@ -88,8 +94,8 @@ _RUN = FunctionType(I32, (PTR, I64, I64, I32))
 _SETTLED, _CHOSEN, _TURN, _PIECE = range(4)
 # Of each version: what it has run of a launch, and its cycles for the same number of groups of all launches of a pair.
 _CYCLES, _GROUPS, _SUMS = 4, 6, 8
-_SHARES, _COUNT, _LOST, _LEFT, _EXPECTED, _TRIALS = range(10, 16)
-_WORDS = 16
+_SHARES, _COUNT, _LOST, _LEFT, _EXPECTED, _TRIALS, _LAST, _WHOLE = range(10, 18)
+_WORDS = 18
 
 
 def may_try(instructions: Iterable[Instruction], isa: Isa) -> bool:
@@ -180,12 +186,21 @@ class _Trial:
         place, half = variable(function, I64), variable(function, I64)
         b.store(begin, place)
         middle = self._middle(begin, end, together)
-        b.store(middle, half)
-        # What one version has run of another launch is compared with nothing here, unless that is all there is.
-        several = b.icmp("slt", middle, end)
+        whole = b.binary("sub", end, begin)
         own = b.icmp("eq", worker, const_int(0, I32))
-        drops = function.add_block("drops")
-        b.cond_br(b.binary("and", several, own), drops, block["next"])
+        several = b.binary("and", own, b.icmp("slt", middle, end))
+        few = b.icmp("slt", whole, b.binary("mul", together, const_int(FEW)))
+        again = b.binary("and", few, b.icmp("eq", whole, self._word(_LAST)))
+        at_once = b.binary("and", several, again)
+        b.store(b.select(at_once, end, middle), half)
+        begins, drops = function.add_block("begins"), function.add_block("drops")
+        b.cond_br(several, begins, block["next"])
+        b.at_end(begins)
+        before = b.icmp("ne", self._word(_WHOLE), const_int(0))
+        self._set(_LAST, whole)
+        self._set(_WHOLE, b.cast("zext", at_once, I64))
+        b.cond_br(b.binary("and", at_once, before), block["next"], drops)
+        # What one version has run of another launch is compared with nothing here.
         b.at_end(drops)
         self._clear()
         b.br(block["next"])
@@ -205,6 +220,7 @@ class _Trial:
         limit = b.select(b.binary("and", leads, ahead), b.load(I64, half), end)
         left = b.binary("sub", end, at)
         piece = b.binary("mul", b.call(self._umax, (self._word(_PIECE), const_int(1))), together)
+        piece = b.select(at_once, whole, piece)
         between = b.select(own, b.icmp("ne", self._word(_COUNT), const_int(0)), FALSE)
         most = b.call(self._umin, (b.binary("shl", piece, const_int(_PARTS)), left))
         count = b.select(
@@ -236,7 +252,7 @@ class _Trial:
             self._set(word, const_int(0))
         self._clear()
         self._clear_sums()
-        b.store(self._middle(stop, end, together), half)
+        b.store(b.select(at_once, end, self._middle(stop, end, together)), half)
         b.br(block["next"])
 
         b.at_end(block["tried"])
