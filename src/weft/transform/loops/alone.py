@@ -9,7 +9,8 @@ multiplications (`known_divisors`). What looks places up is not for LLVM's vecto
 takes it apart where there are none: but where AVX2 spares divisions and branches on floats that nobody foresees, as of
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
 Other sums of what is looked up are left to it in lanes with masks, where these have registers and gathers are not slow
-(`masked_sums`), or go on in several totals (`sums_in_fours`). Walks that turn back ask for both places that they may
+(`masked_sums`), or go on in several totals (`sums_in_fours`); those along rows whose lengths data say are left to it in
+such lanes, too (`rows_under_masks`). Walks that turn back ask for both places that they may
 look up next (`ask_for_children`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
@@ -41,6 +42,7 @@ from weft.transform.loops.front_loops import leave_for_the_end
 from weft.transform.loops.hoist_invariants import hoist_invariants
 from weft.transform.loops.known_divisors import multiply_by_inverses
 from weft.transform.loops.masked_sums import add_under_masks
+from weft.transform.loops.rows_under_masks import add_rows_under_masks
 from weft.transform.loops.searches_together import search_together
 from weft.transform.loops.subtracted_totals import add_what_is_subtracted
 from weft.transform.loops.sums_in_fours import add_in_fours
@@ -84,6 +86,8 @@ def prepare_alone(function: Function, isa: Isa) -> AloneLoops:
     totals: list[tuple[SourceSpan | None, int]] = []
     if isa.mask_registers and not isa.core.slow_gathers:
         masked = add_under_masks(function, for_llvm)
+    if isa.masked_memory:
+        masked += add_rows_under_masks(function, isa, in_lanes)
     if not (isa.mask_registers and isa.core.slow_gathers):
         # With AVX-512 LLVM takes four such lookups together again, as a gather.
         totals = add_in_fours(function, in_lanes, isa)

@@ -47,7 +47,7 @@ def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool])
     made: list[SourceSpan | None] = []
     for loop in loop_forest(view.cfg).loops:
         found = None if spared(loop, view) else sums_of(loop, view, integers=True)
-        if found is None or not _has_lanes(found):
+        if found is None or not has_lanes(found):
             continue
         ranges = ranges_of(function, view)
         for question, number in found.questions.items():
@@ -57,7 +57,7 @@ def add_under_masks(function: Function, spared: Callable[[Loop, CFGView], bool])
     return made
 
 
-def _has_lanes(found: Sums) -> bool:
+def has_lanes(found: Sums) -> bool:
     """Whether LLVM's vectorizer takes the loop: of what it is to vectorize, and does not, it tells the user."""
     inside = set(found.loop.blocks)
     if any(user.block not in inside for user in found.loop.counter.phi.instruction_users()):

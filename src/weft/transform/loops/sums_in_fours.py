@@ -89,13 +89,16 @@ def _next(function: Function, spared: Callable[[Loop, CFGView], bool], done: set
     return None
 
 
-def sums_of(loop: Loop, view: CFGView, *, integers: bool = False) -> Sums | None:
-    """What a loop that looks places up adds up, of floats, or of `integers`, too; None if it does something else."""
+def sums_of(loop: Loop, view: CFGView, *, integers: bool = False, looking_up: bool = True) -> Sums | None:
+    """What a loop adds up, of floats, or of `integers`, too; None if it does something else.
+
+    The loop looks places up, or does not, as said.
+    """
     if loop.children or any(is_scalar(view.blocks[latch].terminator) for latch in loop.latches):
         # Or it is a version for what is hardly ever so.
         return None
     counted = counted_loop(view, loop)
-    if isinstance(counted, str) or not looks_up(loop, view):
+    if isinstance(counted, str) or looks_up(loop, view) is not looking_up:
         return None
     return _sums_of(counted, integers)
 
