@@ -6,6 +6,7 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.scalar import PLAIN, ScalarUnit
 from weft.transform.exchange_loops import make_exchanges_atomic
 from weft.transform.loops.bit_counts import count_bits
+from weft.transform.loops.bit_reversals import reverse_bits
 from weft.transform.numbers.bfloat_words import use_words
 from weft.transform.numbers.called_remainders import replace_called_remainders
 from weft.transform.numbers.float_round_trips import drop_round_trips
@@ -26,6 +27,7 @@ def _replace_known_numbers(unit: ScalarUnit) -> bool:
     near += sum(map(replace_near_remainders, unit.module.definitions()))
     near += sum(map(replace_called_remainders, unit.module.definitions()))
     near += sum(map(count_bits, list(unit.module.definitions())))
+    near += sum(map(reverse_bits, list(unit.module.definitions())))
     near += sum(map(replace_known_numbers, unit.module.definitions()))
     return near + sum(map(separate_multiples, unit.module.definitions())) > 0
 
@@ -66,7 +68,8 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
 
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
-    "no number of known sign is asked for it, none near a divisor divided for its remainder; bits are counted at once,"
+    "no number of known sign is asked for it, none near a divisor divided for its remainder;"
+    " bits are counted and turned around at once,"
     " multiples of quotients written as such, the other one of two is chosen",
     _replace_known_numbers,
     requires=(PLAIN,),
