@@ -198,9 +198,9 @@ def test_few_groups_that_differ_are_compared_as_a_whole(groups: int, faster: int
         waits = np.zeros(groups, np.int64)
         waits[heavy] = 3_000_000
         times = (90_000, 180_000) if faster == 0 else (180_000, 90_000)
-        for _ in range(24):
-            pair.run(*times, groups, waits=waits)
-        assert pair.run(*times, groups, waits=waits)[faster] == groups
+        ran = sum(pair.run(*times, groups, waits=waits)[faster] for _ in range(60))
+        # All but what trials take.
+        assert ran > 45 * groups
 
 
 def test_data_that_change_are_noticed() -> None:
