@@ -95,6 +95,14 @@ def test_ends_of_rows_run_in_fewer_lanes(
     assert "<32 x i1>" not in text
 
 
+@pytest.mark.parametrize("isa", [AVX2, AVX512])
+def test_ends_of_rows_run_in_fewer_lanes_with_registers_for_masks_too(isa: Isa) -> None:
+    types = (typeof(np.zeros((1, 1), np.int32)), *[typeof(1)] * 3)
+    text = lower(visit, types, CompileOptions(), Timings(), TargetSpec.of_isa(isa))[0].text
+    assert "@visit.rest" in text or ".rest(" in text
+    assert re.search(r"narrow\.body", text)
+
+
 @pytest.mark.parametrize("block", [(1, 1), (3, 2), (7, 5), (8, 8), (40, 1), (16, 3)])
 def test_each_thread_that_passes_runs_once(block: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CHECK", "0")

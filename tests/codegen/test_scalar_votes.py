@@ -1,5 +1,6 @@
 """Votes on comparisons whose ends decide are made of scalars, and give what vectors give."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,6 +9,11 @@ import pytest
 from loops.python_doors import functions
 from pairs import pairs
 from weft import cuda
+from weft.cuda.build import lower
+from weft.frontend.python.typeof import typeof
+from weft.machine.targets import AVX512
+from weft.options import CompileOptions, Timings
+from weft.target.machine import TargetSpec
 
 THREADS = 40
 
@@ -32,6 +38,11 @@ CONDITIONS = (
     "t < a or b < 3",
     "t < a or t > b",
     "b == 2 or not t < a",
+    "t + a < 0",
+    "t - a >= 0",
+    "not a - t < 0",
+    "3 * t + a >= 0",
+    "b < 3 and 7 * t + a < 0",
 )
 
 AT_ONCE = 5
@@ -78,6 +89,47 @@ def test_lane_groups_go_where_their_threads_go(first: int, type: type[np.integer
                 holds = [eval(condition, {"t": t, "a": type(a), "b": type(b)}) for t in threads]
             wanted = np.array([1 if taken else -int(t) - 1 for t, taken in zip(threads, holds, strict=True)])
             np.testing.assert_array_equal(row, np.tile(wanted.astype(type), 2), f"{condition} {a, b}")
+
+
+def flat_stencil(u, w, out):
+    x, y = cuda.grid(2)
+    if 1 <= x < w - 1 and y > 0:
+        i = y * w + x
+        out[i] = u[i - 1] + u[i + 1] + u[i - w]
+
+
+def test_lane_groups_at_no_edge_are_asked_for_by_scalars() -> None:
+    kernel = cuda.jit(flat_stencil, width=8)
+    u, out = np.arange(400, dtype=np.float32), np.zeros(400, np.float32)
+    kernel[(1, 10), (40, 1)](u, 40, out)
+    wanted = np.zeros((10, 40), np.float32)
+    rows = u.reshape(10, 40)
+    wanted[1:, 1:-1] = rows[1:, :-2] + rows[1:, 2:] + rows[:-1, 1:-1]
+    np.testing.assert_array_equal(out.reshape(10, 40), wanted)
+    types = (typeof(u), typeof(1), typeof(out))
+    spec = TargetSpec.of_isa(AVX512)
+    text = lower(flat_stencil, types, CompileOptions(width=8), Timings(), spec)[0].text
+    whole = re.search(r"^define [^\n]*@flat_stencil\.w8\(.*?^}", text, re.DOTALL | re.MULTILINE)
+    assert whole is not None
+    question = whole[0][: whole[0].index("inner")]
+    assert "icmp slt i64" in question
+    assert "bitcast <8 x i1>" not in question
+
+
+def below_an_end(out, u, w):
+    """Indices of rows that wrap around, of which some count from the end."""
+    i = w * cuda.blockIdx.x + cuda.threadIdx.x
+    out[cuda.grid(1)] = u[i] + u[i + 1]
+
+
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_lane_groups_across_the_first_element_are_at_an_edge(width: int) -> None:
+    u = np.arange(100, dtype=np.float32)
+    for step in (-3, -9, -16, -20, 5):
+        out = np.zeros(120, np.float32)
+        cuda.jit(below_an_end, width=width)[3, 40](out, u, step)
+        i = np.arange(3)[:, None] * step + np.arange(40)
+        np.testing.assert_array_equal(out.reshape(3, 40), u[i] + u[i + 1])
 
 
 def halve(values, sums):

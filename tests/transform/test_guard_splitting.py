@@ -97,6 +97,11 @@ CONDITIONS = [
     "%m = sub i64 %a, 1\n %x = icmp ne i64 %i, 0\n %y = icmp slt i64 %i, %m\n %c = select i1 %x, i1 %y, i1 false",
     "%m = add nsw i64 %i, 3\n %c = icmp slt i64 %m, %a",
     "%m = add nsw i64 %i, -3\n %c = icmp sge i64 %m, %a",
+    *(
+        f"%z = icmp eq i64 %a, 0\n %d = select i1 %z, i64 1, i64 %a\n %m = {op} i64 100, %d\n"
+        " %c = icmp slt i64 %i, %m"
+        for op in ("sdiv", "udiv", "srem", "urem")
+    ),
     "%x = icmp sge i64 %i, %a\n %y = icmp slt i64 %i, %b\n %c = and i1 %x, %y",
     "%c = icmp slt i64 %a, %b",
     *(
@@ -211,6 +216,22 @@ exit:
     _, module, result = split(text)
     assert result is not None and len(result.guards) == 2
     assert bounds_of(module, (20, 3, 0)) == (3, 20)
+
+
+@pytest.mark.parametrize("first", ["icmp slt i64 0, %b", "icmp slt i64 %i, %a"])
+def test_what_only_some_threads_divide_by_is_not_divided_by_for_rows(first: str) -> None:
+    text = guarded(f"%c = {first}").replace(
+        "body:",
+        """body:
+  %m = udiv i64 %n, %b
+  %d = icmp slt i64 %i, %m
+  br i1 %d, label %inside, label %exit
+inside:""",
+    )
+    _, module, result = split(text)
+    assert result is not None
+    assert not [i for i in module.functions["k.bounds"].instructions() if i.op == "udiv"]
+    assert bounds_of(module, (5, 0, 20)) == ((0, 5) if "%i" in first else (0, 0))
 
 
 IMAGE = f"""

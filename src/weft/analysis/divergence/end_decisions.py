@@ -14,7 +14,7 @@ from msgspec import Struct
 from weft.analysis.divergence.result import Divergence
 from weft.analysis.integers.intervals import SWAPPED
 from weft.analysis.shapes.shape import ACTIVE
-from weft.ir import FALSE, TRUE, Instruction, Value
+from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
 from weft.ir.types import I1, IntType
 
 
@@ -61,6 +61,22 @@ def end_decision(divergence: Divergence, comparison: Instruction) -> EndDecision
         return found if shape.strides in ((1,), (-1,)) and type.bits > 1 else None
     exactness = shape.nsw if predicate[0] == "s" else shape.nuw
     return found if exactness >= ACTIVE else None
+
+
+_SIGNS = {("slt", 0): "slt", ("sle", -1): "slt", ("sge", 0): "sge", ("sgt", -1): "sge"}
+"""Comparisons with a number that ask for the sign, and the same with 0."""
+
+
+def sign_decision(divergence: Divergence, condition: Value) -> EndDecision | None:
+    """The condition as a question whether a strided number, which may wrap around, is negative; None if it is none."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp":
+        return None
+    strided, bound = condition.operands
+    if not isinstance(bound, ConstInt) or not divergence.shape(strided).is_strided:
+        return None
+    assert isinstance(bound.type, IntType)
+    predicate = _SIGNS.get((condition.predicate or "", bound.signed))
+    return EndDecision(strided, ConstInt(bound.type, 0), predicate) if predicate is not None else None
 
 
 class Joined(Struct, frozen=True):

@@ -33,12 +33,12 @@ def _active_and(w: Widening, condition: Value) -> Value:
 
 
 def _any(w: Widening, call: Instruction) -> None:
-    found = scalar_vote(w, call.args[0], every=False) if call.total else None
+    found = scalar_vote(w, call.args[0], every=False, frozen=not call.total)
     w.set_scalar(call, any_lane(w.builder, _whole(w, call)) if found is None else found)
 
 
 def _all(w: Widening, call: Instruction) -> None:
-    found = scalar_vote(w, call.args[0], every=True) if call.total else None
+    found = scalar_vote(w, call.args[0], every=True, frozen=not call.total)
     if found is not None:
         w.set_scalar(call, found)
         return

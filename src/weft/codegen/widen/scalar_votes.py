@@ -2,52 +2,79 @@
 
     any(x + lane < n)   →   x < n                   all(x + lane < n)   →   x + W - 1 < n
     any(x + lane == n)  →   n - x <ᵤ W
+    any(x + lane < 0)   →   x < 0 or x + W - 1 < 0, whatever wraps around
+
+Of the last kind are the questions of lane groups at no edge (`weft.transform.numbers.inner_versions`), each frozen.
+Numbers that are fewer than half of all there are, one behind the other, are not negative if the first and the last are
+not.
 
 So guards such as ``if t < width:`` compare a scalar or two where they would compare a register for every few lanes,
 pack the results and take their bits.
 
-Precondition: all lanes of the lane group are active where the vote is. Postcondition: the i1 that the vote on vectors
-would give, wherever no lane's condition is poison; None where that takes vectors.
+Precondition: all lanes of the lane group are active where the vote is. Postcondition: an i1 that the vote on vectors
+might give; None where that takes vectors. Where some lane's condition is poison that is anything, unless it is frozen.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.analysis.divergence.end_decisions import EndDecision, Joined, end_decision, joined, negated
+from weft.analysis.divergence.end_decisions import (
+    EndDecision,
+    Joined,
+    end_decision,
+    joined,
+    negated,
+    sign_decision,
+)
 from weft.ir import FALSE, TRUE, ConstInt, Instruction, Value
+from weft.ir.builder import const_int
 from weft.ir.types import I1, IntType
 
 if TYPE_CHECKING:
     from weft.codegen.widen.context import Widening
 
 
-def scalar_vote(w: Widening, condition: Value, *, every: bool) -> Value | None:
-    """Whether `condition` holds in every lane, or in any, as a scalar."""
+def scalar_vote(w: Widening, condition: Value, *, every: bool, frozen: bool = False) -> Value | None:
+    """Whether `condition` holds in every lane, or in any, as a scalar.
+
+    If it is `frozen` it may be poison in some lanes, of which each then has it or not, and the others count.
+    """
     if w.mask is not None:
         return None
     if w.is_uniform(condition):
-        return w.scalar(condition)
+        return _frozen(w, w.scalar(condition)) if frozen else w.scalar(condition)
     if (opposite := negated(condition)) is not None:
-        found = scalar_vote(w, opposite, every=not every)
+        found = scalar_vote(w, opposite, every=not every, frozen=frozen)
         return w.builder.binary("xor", found, TRUE) if found is not None else None
     if (parts := joined(condition)) is not None:
-        return _of_parts(w, parts, every=every)
-    if not isinstance(condition, Instruction) or condition.op != "icmp":
+        return _of_parts(w, parts, every=every, frozen=frozen)
+    if not isinstance(condition, Instruction):
         return None
-    decision = end_decision(w.divergence, condition)
-    if decision is None or not (w.is_uniform(decision.bound) and w.is_scalar(decision.strided)):
+    if condition.op == "freeze":
+        return scalar_vote(w, condition.operands[0], every=every, frozen=True)
+    if condition.op != "icmp":
+        return None
+    # An end that is looked at as a number that is exact is poison where that lane's is.
+    decision = end_decision(w.divergence, condition) if not frozen else None
+    if decision is None:
+        return _at_sign(w, condition, every=every)
+    if not (w.is_uniform(decision.bound) and w.is_scalar(decision.strided)):
         return None
     vote = _at_equality if decision.is_equality else _at_bound
     return vote(w, decision, every=every)
 
 
-def _of_parts(w: Widening, parts: Joined, *, every: bool) -> Value | None:
+def _frozen(w: Widening, value: Value) -> Value:
+    return value if isinstance(value, ConstInt) else w.builder.unary("freeze", value)
+
+
+def _of_parts(w: Widening, parts: Joined, *, every: bool, frozen: bool) -> Value | None:
     """All lanes have both if all have each; whether some lane does is known where one is the same in all lanes."""
     both = (parts.first, parts.second)
     if parts.both != every and not any(w.is_uniform(part) for part in both):
         return None
-    first, second = (scalar_vote(w, part, every=every) for part in both)
+    first, second = (scalar_vote(w, part, every=every, frozen=frozen) for part in both)
     if first is None or second is None:
         return None
     if parts.strict:
@@ -81,6 +108,23 @@ def _at_equality(w: Widening, found: EndDecision, *, every: bool) -> Value | Non
         above, below = below, above
     distance = w.builder.binary("sub", above, below)
     return w.builder.icmp("ult" if is_equal else "uge", distance, ConstInt(type, width))
+
+
+def _at_sign(w: Widening, condition: Value, *, every: bool) -> Value | None:
+    """Whether numbers that may wrap around are negative, or are not."""
+    asked = sign_decision(w.divergence, condition)
+    if asked is None or not w.is_scalar(asked.strided):
+        return None
+    type, offsets = asked.strided.type, _offsets(w, asked.strided)
+    assert isinstance(type, IntType)
+    least, most = min(offsets), max(offsets)
+    if most - least >= 1 << (type.bits - 1):
+        return None
+    b, value, zero = w.builder, w.scalar(asked.strided), ConstInt(type, 0)
+    first, last = (b.binary("add", value, const_int(n, type)) if n else value for n in (least, most))
+    signs = first if least == most else b.binary("and" if every == asked.is_below else "or", first, last)
+    # Sums that wrap around are poison only where the first lane's number is, of which all others are made.
+    return _frozen(w, b.icmp("slt" if asked.is_below else "sge", signs, zero))
 
 
 def _offsets(w: Widening, strided: Value) -> list[int]:

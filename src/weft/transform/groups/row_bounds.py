@@ -33,7 +33,7 @@ class RowBounds:
 
     def __init__(self, module: Module, kernel: Function, position: Argument) -> None:
         self._position = position
-        self._values = RowValues(module, kernel, position, "bounds", ("begin", "end"))
+        self._values = RowValues(module, kernel, position, "bounds", ("begin", "end"), for_threads=True)
         *_, self._begin, self._end = self._values.function.args
         self._first: Value = self._begin
         self._last: Value = self._end

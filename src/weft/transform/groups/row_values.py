@@ -8,11 +8,11 @@ are none of these.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from weft.analysis.integers.intervals import Interval
 from weft.ir import Argument, Builder, Constant, ConstInt, Function, Instruction, Module, Poison, Value
-from weft.ir.effects import is_speculatable
+from weft.ir.effects import is_removable, is_speculatable
 from weft.ir.types import I64, FunctionType, StructType
 
 _PAIR = StructType((I64, I64))
@@ -34,14 +34,25 @@ class RowValues:
         Of the function.
     more
         The names of parameters that it has behind those of the kernel, 64-bit numbers.
+    for_threads
+        Whether the function is called for rows alone that have a thread, all of which begin with the kernel's entry as
+        it is now: what that divides by, it may divide by, too.
     """
 
     def __init__(
-        self, module: Module, kernel: Function, position: Argument, name: str, more: Sequence[str] = ()
+        self,
+        module: Module,
+        kernel: Function,
+        position: Argument,
+        name: str,
+        more: Sequence[str] = (),
+        *,
+        for_threads: bool = False,
     ) -> None:
         self._module = module
         self._position = position
         self._uniform: dict[Value, bool] = {}
+        self._divided = frozenset(_divided_first(kernel) if for_threads else ())
         params = (*kernel.fn_type.params, *(I64 for _ in more))
         names = (*(a.name for a in kernel.args), *more)
         self.function = Function(f"{kernel.name}.{name}", FunctionType(_PAIR, params), names)
@@ -68,7 +79,8 @@ class RowValues:
             return False
         known = self._uniform.get(value)
         if known is None:
-            known = _runs_anywhere(value) and all(map(self.is_uniform, value.operands))
+            runs = value in self._divided or _runs_anywhere(value)
+            known = runs and all(map(self.is_uniform, value.operands))
             self._uniform[value] = known
         return known
 
@@ -114,6 +126,15 @@ def limits_of(value: Value) -> Interval | None:
         exact = value.op == "sext" or (known is not None and known.lo >= 0)
         return known if exact and (value.op != "trunc" or "nsw" in value.flags) else None
     return None
+
+
+def _divided_first(kernel: Function) -> Iterator[Instruction]:
+    """The divisions that each thread does, whatever its guards say."""
+    for instruction in kernel.entry.instructions:
+        if not is_removable(instruction):
+            return
+        if instruction.op in ("udiv", "sdiv", "urem", "srem") and instruction.guard is None:
+            yield instruction
 
 
 def _runs_anywhere(instruction: Instruction) -> bool:
