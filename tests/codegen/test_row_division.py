@@ -100,3 +100,41 @@ def test_flat_numbers_of_python(size: int) -> None:
         out, i = np.zeros(size, np.int64), np.arange(size)
         compiled[-(-size // 128), 128](out, width)
         np.testing.assert_array_equal(out, 1000 * (i // width) + i % width)
+
+
+def planes_rows_and_columns(out, height, width):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 1_000_000 * (i // width // height) + 1000 * (i // width % height) + i % width
+
+
+@pytest.mark.parametrize(("lanes", "start"), [(8, 0), (16, -40), (64, 3)])
+def test_quotients_are_divided_again(lanes: int, start: int) -> None:
+    compiled = cuda.jit(planes_rows_and_columns, width=lanes)
+    moved = cuda.jit(moved_planes, width=lanes)
+    for height, width in ((1, 1), (1, 7), (2, 1), (3, 9), (50, 61), (7, 100), (-3, 5), (4, -6), (1000, 2)):
+        out, i = np.zeros(777, np.int64), np.arange(777)
+        compiled[7, 128](out, height, width)
+        wanted = 1_000_000 * (i // width // height) + 1000 * (i // width % height) + i % width
+        np.testing.assert_array_equal(out, wanted)
+        moved[7, 128](out, i[::-1].copy(), start, height, width)
+        i = i + start
+        np.testing.assert_array_equal(out, np.where(i % 3, i // width % height, 0), str((height, width)))
+
+
+def moved_planes(out, unused, start, height, width):
+    t = cuda.grid(1)
+    if t < out.size:
+        i = t + start
+        out[t] = 0
+        if i % 3:
+            out[t] = i // width % height
+
+
+def test_one_division_serves_quotients_too() -> None:
+    again = text("u", 64, 1, False).replace("%r = urem i64 %a, %d0", "%r = urem i64 %q, 91")
+    code = widened(again)
+    assert code.count("udiv i64") == 2 and code.count("urem <8 x i64>") == 1
+    # Of numbers of 32 bits vectors are divided.
+    narrow = widened(text("u", 32, 1, False).replace("%r = urem i32 %a, %d0", "%r = urem i32 %q, 91"))
+    assert narrow.count("udiv i32") == 1

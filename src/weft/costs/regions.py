@@ -16,7 +16,7 @@ from weft.analysis.branch_probability import BranchProbability
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_ends
 from weft.analysis.divergence.result import Form
-from weft.analysis.divergence.row_divisions import is_row_division
+from weft.analysis.divergence.row_divisions import is_quotient_division, is_row_division
 from weft.analysis.flushed_numbers import is_left_to_processor
 from weft.analysis.memory.byte_tables import byte_table
 from weft.analysis.memory.linear_locations import linear_location
@@ -294,7 +294,9 @@ class RegionCosts(Struct):
                 # Vectorized, it tests its mask itself; lane by lane it runs for no lane.
                 return self.constants.test
             op = ".".join(name.split(".")[:2])
-        if lanes > 1 and is_row_division(self.divergence, instruction):
+        if lanes > 1 and any(
+            divides(self.divergence, instruction) for divides in (is_row_division, is_quotient_division)
+        ):
             # One division, and a sum, a comparison and a choice for each register.
             divided = instruction_cost(op, self._bits(instruction.type), 1, self.isa).cycles
             return divided + 3 * self._registers(instruction.type)

@@ -87,6 +87,8 @@ class Widening:
         Loads and stores that all lanes make wherever they are made.
     updates
         Updates that are made lane by lane, by their stores and by what these store.
+    near_quotients
+        For divisions made once for all lanes whether quotients are that of lane 0 or one more.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Widening:
         self.rows: dict[Instruction, dict[Strip, Row]] = {}
         self.accessed_by_all: set[Instruction] = set()
         self.updates: dict[Instruction, ApartUpdate] = {}
+        self.near_quotients: dict[Instruction, Value] = {}
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None
