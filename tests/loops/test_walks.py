@@ -239,6 +239,7 @@ def test_lanes_that_walk_by_their_own_stacks_are_tried(
     own: bool, in_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walks, "OWN_STACKS", 99.0 if own else 0.0)
+    monkeypatch.setenv("WEFT_CACHE", "0")
     points, centres = kd_tree(2047), np.random.default_rng(5).random((1003, 2))
     lows, highs = centres - 0.05, centres + 0.05
     wanted = ((points >= lows[:, None]) & (points <= highs[:, None])).all(axis=2).sum(axis=1)
