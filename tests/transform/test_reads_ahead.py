@@ -69,6 +69,9 @@ def test_a_distance_that_has_been_loaded_before_is_known() -> None:
         ("add nsw i64 %c, -1", "add nsw i64 %c, -2"),
         # The distance grows.
         ("sub i64 %c, %w\n", "sub i64 %c, %twice\n"),
+        # Other rows are apart.
+        ("%apart = sub i64 %c, %w", "%row = mul i64 %w, %n\n  %apart = sub i64 %c, %row"),
+        ("%apart = sub i64 %c, %w", "%row = shl i64 %w, 3\n  %apart = sub i64 %c, %row"),
         # Nothing says that the other array is apart.
         ("%again = load i64, ptr %other", "%again = load i64, ptr %best"),
     ],
