@@ -21,6 +21,7 @@ from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.intrinsics import PURE
 from weft.ir.types import FunctionType, IntType
+from weft.transform.loops.skip_loop import skip_loop
 
 _CASTS = ("zext", "trunc")
 
@@ -184,10 +185,6 @@ def _count(function: Function, found: _Count) -> None:
     if found.step != 1:
         bits = b.binary("mul", bits, const_int(found.step, to))
     total = b.binary("add", found.count.incoming_value(preheader), bits)
-    inside = {found.number.block, found.exiting}
-    for value, new in zip(found.ends, (const_int(0, type), total), strict=True):
-        for user in [u for u in value.instruction_users() if u.block not in inside]:
-            user.replace_operand(value, new)
-    for phi in list(found.exit.phis()):
-        phi.set_block(phi.blocks.index(found.exiting), preheader)
-    preheader.terminator.set_block(0, found.exit)
+    inside = [block for block in (found.number.block, found.exiting) if block is not None]
+    results = dict(zip(found.ends, (const_int(0, type), total), strict=True))
+    skip_loop(preheader, found.exiting, found.exit, inside, results)

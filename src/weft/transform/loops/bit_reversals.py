@@ -22,6 +22,7 @@ from weft.ir.cfg_edit import remove_unreachable_blocks
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.intrinsics import PURE
 from weft.ir.types import I32, FunctionType, IntType
+from weft.transform.loops.skip_loop import skip_loop
 
 _CASTS = ("zext", "sext", "trunc")
 _JOINS = ("or", "add", "xor")
@@ -184,12 +185,7 @@ def _reverse(function: Function, found: _Reversal) -> None:
     ends = _ends(loop, found.result, number)
     if len(ends) > len(became):
         became.append(_left(b, number, start, loop.latch, bits))
-    for value, new in zip(ends, became, strict=True):
-        for user in [u for u in value.instruction_users() if u.block not in loop.blocks]:
-            user.replace_operand(value, new)
-    for phi in list(loop.exit.phis()):
-        phi.set_block(phi.blocks.index(loop.exiting), preheader)
-    preheader.terminator.set_block(0, loop.exit)
+    skip_loop(preheader, loop.exiting, loop.exit, loop.blocks, dict(zip(ends, became, strict=True)))
 
 
 def _turned(function: Function, b: Builder, number: Value, before: Value, bits: int) -> Value:
