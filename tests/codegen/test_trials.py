@@ -14,7 +14,8 @@ import weft
 from codegen.differential import choice_of, judge
 from weft import cuda, opencl
 from weft.codegen import trials
-from weft.codegen.trials import PAUSE, may_try, run_better
+from weft.codegen.trials import may_try, pairs, run_better
+from weft.codegen.trials.pairs import PAUSE
 from weft.codegen.width import OpenChoice
 from weft.cuda.build import lower
 from weft.interp import Memory, run_function
@@ -527,7 +528,7 @@ def test_random_programs_mean_the_same_both_ways(seed: int, monkeypatch: pytest.
         made.append(parts[3])
         return run_better(*parts)
 
-    monkeypatch.setattr(trials, "LEAST", 0)
+    monkeypatch.setattr(pairs, "LEAST", 0)
     monkeypatch.setattr(trials, "run_better", both)
     monkeypatch.setattr(Planner, "may_be_open", lambda planner, order, **_: planner.may_have_both())
     monkeypatch.setattr(kernel_lanes, "open_choice", lambda divergence, isa: OpenChoice(seed % 2 == 1))
