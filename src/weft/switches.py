@@ -42,8 +42,9 @@ OPTIONAL_PASSES = {
             "likely conversions",
             "low halves",
         ),
-        *("meeting stores", "narrow φs", "narrowing", "parted loads", "plain loops", "reads ahead"),
+        *("meeting stores", "narrow φs", "narrowing", "next places", "parted loads", "plain loops"),
         *(
+            "reads ahead",
             "rolled loops",
             "rounds together",
             "row copies",

@@ -25,6 +25,7 @@ from weft.passes.scalar import (
     GROUP_ATOMICS,
     INVARIANTS,
     MEETING_STORES,
+    NEXT_PLACES,
     PARTED_LOADS,
     READS_AHEAD,
     ROLLED_LOOPS,
@@ -84,6 +85,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     INVERSE_ROOTS,
     WIDE_MASKS,
     LIKELY_CONVERSIONS,
+    NEXT_PLACES,
     ROLLED_LOOPS,
     GROUP_ATOMICS,
 )

@@ -52,6 +52,7 @@ from weft.passes.scalar import (
     GUARD_BOUNDS,
     INVARIANTS,
     MEETING_STORES,
+    NEXT_PLACES,
     PARTED_LOADS,
     PLAIN,
     ROLLED_LOOPS,
@@ -337,6 +338,7 @@ FOREIGN_LOOPS = PassList(
         INVERSE_ROOTS,
         WIDE_MASKS,
         LIKELY_CONVERSIONS,
+        NEXT_PLACES,
         ROLLED_LOOPS,
     ),
 )
@@ -368,6 +370,7 @@ FOREIGN_FUNCTIONS = PassList(
         INVERSE_ROOTS,
         WIDE_MASKS,
         LIKELY_CONVERSIONS,
+        NEXT_PLACES,
         ROLLED_LOOPS,
     ),
 )

@@ -27,6 +27,7 @@ from weft.transform.loops.fill_loops import fill_at_once
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.guard_bounds import bound_guards
 from weft.transform.loops.hoist_invariants import hoist_invariants
+from weft.transform.loops.next_places import load_next_places
 from weft.transform.loops.reads_ahead import mark_reads_ahead
 from weft.transform.loops.rolled_loops import keep_rolled
 from weft.transform.loops.set_tests import compute_set_tests
@@ -180,6 +181,10 @@ def _mark_reads_ahead(unit: ScalarUnit) -> bool:
     return sum(map(mark_reads_ahead, list(unit.module.definitions()))) > 0
 
 
+def _load_next_places(unit: ScalarUnit) -> bool:
+    return sum(map(load_next_places, unit.module.definitions())) > 0
+
+
 def _flag_choices(unit: ScalarUnit) -> bool:
     return sum(map(flag_choices, unit.module.definitions())) > 0
 
@@ -276,6 +281,13 @@ READS_AHEAD: Pass[ScalarUnit] = Pass(
     _mark_reads_ahead,
     Meaning.SCALAR,
     requires=(PLAIN,),
+    optional=True,
+)
+NEXT_PLACES: Pass[ScalarUnit] = Pass(
+    "next places",
+    "loads at a counter's next value are at a distance from its present one: LLVM hands none on to the next iteration",
+    _load_next_places,
+    Meaning.SCALAR,
     optional=True,
 )
 CHOICES: Pass[ScalarUnit] = Pass(
