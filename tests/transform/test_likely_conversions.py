@@ -56,6 +56,24 @@ def test_what_does_not_fit_is_brought_to_the_ends() -> None:
         assert ran(after, number) == ran(before, number), number
 
 
+COUNTS = LOOP.replace(
+    "  store i64 %k, ptr %to",
+    "  %bin = getelementptr i64, ptr %to, i64 0\n"
+    "  %old = load i64, ptr %bin\n"
+    "  %new = add i64 %old, %k\n"
+    "  store i64 %new, ptr %bin",
+)
+"""What is at the place is read and written: no vectors are made of that."""
+
+
+def test_bins_are_expected_with_vectors_of_64_bit_integers_too() -> None:
+    before, after = read_module(COUNTS), read_module(COUNTS)
+    assert expect_indices(after.functions["looked_up"], AVX512) == 1
+    verify_structure(after)
+    for number in EDGES:
+        assert ran(after, number) == ran(before, number), number
+
+
 @pytest.mark.parametrize(
     ("text", "isa"),
     [

@@ -7,8 +7,8 @@ x86 has no instruction that brings what is too great to the greatest integer, an
 own, of every number. A float whose integer says where something lies is hardly ever outside. A histogram of floats took
 1.2 times as long.
 
-Where processors have vectors of 64-bit integers from floats, loops stay as they are for LLVM to vectorize; nor does it
-matter to other loops, in which it might.
+Where processors have vectors of 64-bit integers from floats, loops stay as they are for LLVM to vectorize, but for what
+is read and written at such a place, as a bin is: of that no vectors are made.
 
 Precondition: plain code of one thread. Postcondition: the same; in loops, no scalar that becomes part of an address is
 brought between the ends of its type on the way that is taken. Preserves the program under FR and OBL.
@@ -29,11 +29,12 @@ STEPS = 4
 """Operations between the integer and the address."""
 
 _ON_THE_WAY = frozenset(("add", "sub", "mul", "shl", "sext", "zext", "select", "icmp", "and", "or", "ashr"))
+_EXTREMA = ("llvm.smax.i", "llvm.smin.i", "llvm.umax.i", "llvm.umin.i")
 
 
 def expect_indices(function: Function, isa: Isa) -> int:
     """Branch around saturation of such conversions; of how many."""
-    if isa.arch != "x86_64" or isa.mask_registers:
+    if isa.arch != "x86_64":
         return 0
     view = cfg_of(function)
     inside: set[BasicBlock] = {
@@ -46,23 +47,42 @@ def expect_indices(function: Function, isa: Isa) -> int:
         if (i.callee_name or "").startswith("llvm.fptosi.sat.i")
         and i.type in (I32, I64)
         and i.args[0].type in (F32, F64)
-        and _leads_to_address(i, inside, STEPS)
+        and _leads_to_address(i, inside, STEPS, updated=bool(isa.mask_registers))
     ]
     for conversion in found:
         _expect(function, conversion)
     return len(found)
 
 
-def _leads_to_address(value: Instruction, inside: set[BasicBlock], steps: int) -> bool:
-    """Whether something is accessed at a place that is computed of a value."""
+def _leads_to_address(value: Instruction, inside: set[BasicBlock], steps: int, *, updated: bool) -> bool:
+    """Whether something is accessed at a place that is computed of a value; if so asked, read and written there."""
     for user in value.instruction_users():
         if user.block not in inside:
             continue
         if user.op == "getelementptr" and user.operands[0] is not value:
-            return True
-        if steps and user.op in _ON_THE_WAY and _leads_to_address(user, inside, steps - 1):
+            if not updated or _is_updated(user, inside):
+                return True
+        elif steps and _is_on_the_way(user) and _leads_to_address(user, inside, steps - 1, updated=updated):
             return True
     return False
+
+
+def _is_on_the_way(user: Instruction) -> bool:
+    """Whether a number becomes a place by an operation, or is brought between the ends of a row."""
+    return user.op in _ON_THE_WAY or (user.callee_name or "").startswith(_EXTREMA)
+
+
+def _is_updated(place: Instruction, inside: set[BasicBlock]) -> bool:
+    """Whether a place, or an element of the row there, is read and written."""
+    accesses = {
+        u.op
+        for u in place.instruction_users()
+        if u.block in inside and u.is_plain_access and u.pointer is place
+    }
+    if accesses == {"load", "store"}:
+        return True
+    elements = (u for u in place.instruction_users() if u.op == "getelementptr" and u.operands[0] is place)
+    return any(_is_updated(element, inside) for element in elements)
 
 
 def _expect(function: Function, conversion: Instruction) -> None:
