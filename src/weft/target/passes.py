@@ -43,6 +43,7 @@ from weft.target.mask_bytes import with_mask_bytes
 from weft.target.near_addresses import with_near_addresses
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.register_votes import with_register_votes
+from weft.target.short_comparisons import with_short_comparisons
 from weft.target.signed_comparisons import with_signed_comparisons
 from weft.target.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
@@ -186,6 +187,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
 _WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses, with_counted_lanes)
 
 _WITHOUT_MASK_REGISTERS = (
+    with_short_comparisons,
     with_signed_comparisons,
     with_blended_choices,
     with_compared_again,
