@@ -10,8 +10,8 @@ takes it apart where there are none: but where AVX2 spares divisions and branche
 pairs of particles near enough to act on each other. There signs are asked for before the loop (`asked_ahead`).
 Other sums of what is looked up are left to it in lanes with masks, where these have registers and gathers are not slow
 (`masked_sums`), or go on in several totals (`sums_in_fours`); those along rows whose lengths data say are left to it in
-such lanes, too (`rows_under_masks`). Walks that turn back ask for both places that they may
-look up next (`ask_for_children`).
+such lanes, too (`rows_under_masks`), and choose what they add (`chosen_terms`). Walks that turn back ask for both
+places that they may look up next (`ask_for_children`).
 
 Precondition: P-LLVM, loop-closed, without predicates, shadows and guards. Postcondition: the same; innermost loops that
 look places up are marked, so that LLVM runs them iteration after iteration. Preserves the program under FR.
@@ -36,6 +36,7 @@ from weft.transform.loops.asked_ahead import ask_ahead
 from weft.transform.loops.bisections import choose_in_short_ranges
 from weft.transform.loops.branched_choices import mark_long_choices, mark_short_walks
 from weft.transform.loops.carried_last import take_carried_last
+from weft.transform.loops.chosen_terms import choose_terms
 from weft.transform.loops.flag_choices import flag_choices
 from weft.transform.loops.from_zero import count_from_zero
 from weft.transform.loops.front_loops import leave_for_the_end
@@ -87,6 +88,7 @@ def prepare_alone(function: Function, isa: Isa) -> AloneLoops:
     if isa.mask_registers and not isa.core.slow_gathers:
         masked = add_under_masks(function, for_llvm)
     if isa.masked_memory:
+        made += choose_terms(function, isa, in_lanes)
         masked += add_rows_under_masks(function, isa, in_lanes)
     if not (isa.mask_registers and isa.core.slow_gathers):
         # With AVX-512 LLVM takes four such lookups together again, as a gather.

@@ -64,11 +64,12 @@ def has_lanes(found: Sums) -> bool:
         return False
     if not all(map(_is_known, found.sums)):
         return False
-    instructions = [i for block in found.loop.blocks for i in block.instructions]
-    return not any(
-        i.op in _ONE_BY_ONE or (i.op == "call" and not (i.callee_name or "").startswith(_IN_LANES))
-        for i in instructions
-    )
+    return all(is_in_lanes(i) for block in found.loop.blocks for i in block.instructions)
+
+
+def is_in_lanes(i: Instruction) -> bool:
+    """Whether LLVM has lanes of what an instruction does."""
+    return i.op not in _ONE_BY_ONE and (i.op != "call" or (i.callee_name or "").startswith(_IN_LANES))
 
 
 def _is_known(one: Fold) -> bool:

@@ -55,7 +55,8 @@ def add_rows_under_masks(
             found.append(sums)
     made: list[SourceSpan | None] = []
     for sums in found:
-        _run_strips(function, sums)
+        # Registers for masks take comparisons of 64 bits as well.
+        _run_strips(function, sums, in_short=not isa.mask_registers)
         mark_masked(sums.loop.latch.terminator, LANES)
         made.append(span_of(sums.loop.header.terminator))
     return made
@@ -64,16 +65,19 @@ def add_rows_under_masks(
 def _is_row(found: Sums, function: Function, isa: Isa) -> bool:
     """Whether a loop runs along a row whose length is not known but by what is loaded."""
     loop = found.loop
-    if loop.counter.type not in (I32, I64) or found.questions:
+    if found.questions or not is_told_by_data(loop):
         return False
     loads = [i for i in loop.latch.instructions if i.op == "load"]
     sizes = [function.layout.store_size(i.accessed_type) for i in loads]
     if not loads or not all(isa.masks_memory(8 * size) for size in sizes):
         return False
-    if not all(is_consecutive(i, loop, size) for i, size in zip(loads, sizes, strict=True)):
-        return False
+    return all(is_consecutive(i, loop, size) for i, size in zip(loads, sizes, strict=True))
+
+
+def is_told_by_data(loop: CountedLoop) -> bool:
+    """Whether what is loaded says where a loop begins or ends."""
     # What begins and ends by the same numbers may have as many elements as any other row.
-    return _loads_of(loop.counter.start) != _loads_of(loop.bound)
+    return loop.counter.type in (I32, I64) and _loads_of(loop.counter.start) != _loads_of(loop.bound)
 
 
 def _loads_of(value: Value) -> set[Instruction]:
@@ -87,7 +91,7 @@ def _loads_of(value: Value) -> set[Instruction]:
     return {v for v in seen if isinstance(v, Instruction) and v.op == "load"}
 
 
-def _run_strips(function: Function, found: Sums) -> None:
+def _run_strips(function: Function, found: Sums, *, in_short: bool) -> None:
     """Run as many iterations as are a multiple of a strip in a loop of their own before a loop."""
     loop, counter = found.loop, found.loop.counter
     before, header, type = loop.preheader, loop.header, counter.type
@@ -125,15 +129,18 @@ def _run_strips(function: Function, found: Sums) -> None:
     part = builder.binary("and", length, const_int(STRIP - 1, type))
     left = builder.select(some, part, const_int(0, type))
     builder.br(header)
-    _count_in_short(loop, joined[counter.phi], left)
+    _count_in_short(loop, joined[counter.phi], left, asked=in_short)
 
 
-def _count_in_short(loop: CountedLoop, first: Instruction, left: Value) -> None:
+def _count_in_short(loop: CountedLoop, first: Instruction, left: Value, *, asked: bool) -> None:
     """Count in 32 bits what is left behind a number: masks are made of counters, and AVX2 has no other fast ones."""
     phi, following, start = loop.counter.phi, loop.counter.following, first.block
     assert start is not None
     few = left if left.type is I32 else Builder(before=start.terminator).cast("trunc", left, I32)
     count = _count(loop.header, start, loop.latch, few)
+    tests = [u for u in phi.instruction_users() if asked and u.op == "icmp" and u.block is loop.latch]
+    for test in tests:
+        _ask_in_short(test, phi, first, count)
     body = Builder(before=loop.latch.instructions[0])
     wide = count if phi.type is I32 else body.cast("zext", count, phi.type)
     flag = "nsw" if loop.predicate == "slt" else "nuw"
@@ -143,6 +150,23 @@ def _count_in_short(loop: CountedLoop, first: Instruction, left: Value) -> None:
     phi.erase()
     if not following.is_used:
         following.erase()
+
+
+def _ask_in_short(test: Instruction, phi: Instruction, first: Instruction, count: Instruction) -> None:
+    """Ask the counter of less than a strip of iterations if it is at a number that the loop does not change."""
+    number = next((v for v in test.operands if v is not phi), phi)
+    changes = isinstance(number, Instruction) and number.block in (test.block, count.block)
+    if test.predicate not in ("eq", "ne") or changes or first.block is None:
+        return
+    before = Builder(before=first.block.terminator)
+    before.loc = test.loc
+    distance: Value = before.binary("sub", number, first)
+    near = before.icmp("ult", distance, const_int(STRIP, distance.type))
+    if distance.type is not I32:
+        distance = before.cast("trunc", distance, I32)
+    wanted = before.select(near, distance, const_int(-1, I32))
+    for place, value in enumerate((count, wanted)):
+        test.set_operand(place, value)
 
 
 def _count(header: BasicBlock, before: BasicBlock, latch: BasicBlock, whole: Value) -> Instruction:
