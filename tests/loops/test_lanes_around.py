@@ -1,14 +1,18 @@
-"""Short rows in C: lanes run along the loop around where loops inside turn out to have few iterations."""
+"""Lanes run along the loop around where loops inside turn out to have few iterations, or that one as many."""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import weft
+from weft import prange
 from weft.loops.llvm_ir import VectorizedIR, vectorize_ir
 from weft.target.jit import load_object
 
@@ -167,3 +171,67 @@ def test_what_is_cleared_at_once_is_laid_out_by_elements(tmp_path: Path) -> None
             if j < 9:
                 seen[row[j]] = j
         assert got == s
+
+
+@weft.jit(fastmath=True)
+def pulls(x, y, u, v, result):
+    for i in prange(u.size):
+        total = np.float32(0)
+        for j in range(x.size):
+            total += math.sqrt(x[j] + u[i]) * (y[j] - v[i])
+        result[i] = total
+
+
+@weft.jit(fastmath=True)
+def pulls_asked_for(x, y, u, v, result):
+    for i in prange(u.size):
+        total = np.float32(0)
+        for j in prange(x.size):
+            total += math.sqrt(x[j] + u[i]) * (y[j] - v[i])
+        result[i] = total
+
+
+@pytest.mark.parametrize("function", [pulls, pulls_asked_for])
+@pytest.mark.parametrize(
+    ("rows", "row"), [(0, 3), (3, 0), (1, 700), (5, 5), (70, 60), (60, 700), (1023, 1025), (1030, 1100)]
+)
+def test_many_iterations_have_lanes_where_loops_in_them_add_up(function: Any, rows: int, row: int) -> None:
+    rng = np.random.default_rng(rows + row)
+    x, y, u, v = (rng.random(n, np.float32) for n in (row, row, rows, rows))
+    result = np.full(rows + 1, -7, np.float32)
+    function(x, y, u, v, result[:rows])
+    wanted = (np.sqrt(x + u[:, None]) * (y - v[:, None])).sum(1) if row else np.zeros(rows)
+    np.testing.assert_allclose(result, [*wanted.tolist(), -7], rtol=1e-3, atol=1e-2)
+    said = [r.message for r in function.remarks if "iterations at a time" in r.message]
+    assert any("all cores share the loop around" in message for message in said), said
+    assert any("it has 1024 iterations or as many as loops in it" in message for message in said), said
+
+
+@weft.jit(fastmath=True)
+def products(a, b, result):
+    for i in prange(a.shape[0]):
+        total = np.float32(0)
+        for j in prange(a.shape[1]):
+            total += a[i, j] * b[j]
+        result[i] = total
+
+
+@weft.jit(fastmath=True)
+def behind(x, result):
+    for i in prange(result.size):
+        total = np.float32(0)
+        for j in prange(i, x.size):
+            total += x[j]
+        result[i] = total
+
+
+def test_lanes_along_rows_are_the_only_ones_where_others_would_gather() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-4, 5, (130, 70)).astype(np.float32), rng.integers(-4, 5, 70).astype(np.float32)
+    result = np.zeros(130, np.float32)
+    products(a, b, result)
+    np.testing.assert_array_equal(result, a @ b)
+    behind(b, result[:70])
+    np.testing.assert_array_equal(result[:70], b[::-1].cumsum()[::-1])
+    for function in (products, behind):
+        assert not any("as many as loops in it" in r.message for r in function.remarks)

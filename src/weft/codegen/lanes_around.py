@@ -4,6 +4,10 @@ A loop that combines values is best for lanes where it goes along a row of many 
 coordinates of points are, lanes along the loop around it have one row each. Which it is shows when the loop runs: there
 are versions for both, as far as the number of iterations is known before the nest.
 
+Where what a loop adds up is as near for lanes along the loop around it, as the pulls of all bodies on each, these read
+an element once for all of them, where lanes along the row read all of it for each iteration around it, and need no sums
+of lanes. That wants many iterations around it: pieces of few fill neither lanes nor cores.
+
 Rows of 2, 3 and 4 elements have versions of their own, in which the loops along them are written out: what lanes load
 of neighbouring rows are neighbours then, where it would be gathered. Launches of Python functions see such numbers
 before there is code (`weft.passes.short_rows`); the code of others has to ask.
@@ -38,7 +42,13 @@ KNOWN = (4, 3, 2)
 LARGEST = 64
 """Instructions of a nest that has such versions."""
 
-_OF_VERSION = re.compile(r"(?P<name>.+?)(?P<suffix>(?:\.(?:kept|alone|rows|short|of(?P<number>\d)))+)")
+MANY = 1024
+"""Iterations of a loop that are enough for lanes along it, whatever loops in it have: 16 groups of 64 lanes."""
+
+WHERE_MANY = f", where it has {MANY} iterations or as many as loops in it"
+"""When such a version runs, for remarks."""
+
+_OF_VERSION = re.compile(r"(?P<name>.+?)(?P<suffix>(?:\.(?:kept|alone|many|rows|short|of(?P<number>\d)))+)")
 
 
 def keep_lanes_around(outer: ParallelLoop, inside: Sequence[ParallelLoop], least: int) -> bool:
@@ -73,6 +83,29 @@ def keep_lanes_around(outer: ParallelLoop, inside: Sequence[ParallelLoop], least
     return True
 
 
+def keep_lanes_for_many(outer: ParallelLoop, inner: ParallelLoop) -> bool:
+    """Keep a copy of a nest, with lanes along its outermost loop, for when this has many iterations.
+
+    That is `MANY`, or as many as the inner loop has. Whether there is a copy: not where the inner loop has another
+    number of iterations each time.
+    """
+    blocks = set(outer.loop.blocks)
+    if any(
+        isinstance(v, Instruction) and v.block in blocks for v in (inner.loop.counter.start, inner.loop.bound)
+    ):
+        return False
+
+    def are_few(builder: Builder) -> Value:
+        rows, row = build_iterations(outer.loop, builder), build_iterations(inner.loop, builder)
+        fewer = builder.icmp("ult", rows, row)
+        few = builder.binary("and", fewer, builder.icmp("ult", rows, const_int(MANY)))
+        # An inner loop that a condition guards may have no end that is defined.
+        return builder.unary("freeze", few)
+
+    keep_copies(outer.loop.header, are_few, ALONE, "many")
+    return True
+
+
 def source_loop(header: str) -> tuple[str, str]:
     """What the source calls the loop that a copy's header is of, and what a remark says of when that copy runs."""
     found = _OF_VERSION.fullmatch(header)
@@ -80,6 +113,8 @@ def source_loop(header: str) -> tuple[str, str]:
         return header, ""
     if found["number"]:
         return found["name"], f", where its rows have {found['number']} elements"
+    if ".many" in found["suffix"]:
+        return found["name"], WHERE_MANY
     return found["name"], ", where loops in it have few iterations" if ".alone" in found["suffix"] else ""
 
 

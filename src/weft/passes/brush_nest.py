@@ -87,7 +87,7 @@ def brush_nest(
         rows = [] if many is None else many.brush.rows_of(len(levels))
         if many is not None and (copy := keep_for_close_rows(levels, rows, unit.module.layout)) is not None:
             chosen, unit.weighed_before[copy] = many, weighed
-            found = _again(unit, found)
+            found = again(unit, found)
             levels = _nest_of(unit, found, only_promised)
             assert not isinstance(levels, Obstacle), levels.message
         if chosen is None:
@@ -98,7 +98,7 @@ def brush_nest(
         if told.close_rows:
             reason += ", where its rows compete for the same places of the cache"
         keep_for_rows(levels, (*(1 for _ in levels[brush.rank :]), *brush.extents), waits.most)
-        found = _again(unit, found)
+        found = again(unit, found)
         levels = _nest_of(unit, found, only_promised)
         assert not isinstance(levels, Obstacle), levels.message
     if len(levels) < brush.rank:
@@ -140,7 +140,7 @@ def with_short_rows(unit: LoopUnit, found: LegalLoop, *, only_promised: bool) ->
         return found
     # Lanes along the loop add up each row for itself; of others fewer than a box has gain nothing.
     keep_for_short_rows(levels, 1 if levels[0].reductions else SHORT, elements // 2)
-    return _again(unit, found)
+    return again(unit, found)
 
 
 def _may_have_short_rows(levels: Sequence[ParallelLoop]) -> bool:
@@ -173,7 +173,7 @@ def _nest_of(unit: LoopUnit, found: LegalLoop, only_promised: bool) -> tuple[Par
     )
 
 
-def _again(unit: LoopUnit, found: LegalLoop) -> LegalLoop:
+def again(unit: LoopUnit, found: LegalLoop) -> LegalLoop:
     """The loop in the function as it is now."""
     header, wanted, view = found.plan.loop.header, found.wanted, cfg_of(found.function)
     loop = loop_forest(view.cfg).headed_by[view.index[header]]

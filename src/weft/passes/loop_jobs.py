@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
-from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
+from weft.analysis.loops.parallel_nests import ParallelNest, lane_loops, parallel_nest
 from weft.brush import Brush
 from weft.codegen.few_iterations import few_for
+from weft.codegen.lanes_around import WHERE_MANY, keep_lanes_for_many
 from weft.codegen.nest_launch import run_nest_in_parallel
 from weft.codegen.parallel_launch import run_in_parallel
 from weft.codegen.parallel_loops import strip_mine
@@ -18,12 +19,18 @@ from weft.codegen.trials import BOTH_WAYS, may_try
 from weft.ir import Instruction
 from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
-from weft.passes.brush_nest import brush_nest, share_rows, with_short_rows
+from weft.passes.brush_nest import again, brush_nest, share_rows, with_short_rows
 from weft.passes.find_loops import LegalLoop, promises_inside, promises_of
 from weft.passes.jit_unit import JitUnit
 from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_unit import ROUNDED, FoundLoop
-from weft.passes.loops_in_place import plan_again, run_in_step, run_lanes_inside, run_nest_in_place
+from weft.passes.loops_in_place import (
+    plan_again,
+    run_in_step,
+    run_lanes_inside,
+    run_nest_in_place,
+    unmark_nest,
+)
 from weft.passes.scalar import INLINED_BODY
 from weft.transform.loops.private_frames import privatize_frames
 from weft.transform.loops.private_updates import updated_pointers
@@ -37,6 +44,8 @@ def run_on_all_cores(unit: JitUnit, found: LegalLoop) -> FoundLoop:
         made.behind += ", where the nest is smaller than its box"
         if told.streams:
             made.behind += " or waits for memory"
+    if told.alone:
+        made.behind += WHERE_MANY
     if told.kept:
         made.behind += ", where what was assumed of it does not hold"
     return made
@@ -51,15 +60,16 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         return run_in_step(unit, found, name, "this loop", in_grains=told.in_grains and unit.all_cores)
     if own := updated_pointers(captured_by(found.plan.loop)):
         return _run_with_copies(unit, found, own, name)
-    found = with_short_rows(unit, found, only_promised=not unit.if_legal)
+    if not told.alone:
+        found = with_short_rows(unit, found, only_promised=not unit.if_legal)
     plan = found.plan
-    if (boxes := _in_boxes(unit, found, name)) is not None:
+    if not told.alone and (boxes := _in_boxes(unit, found, name)) is not None:
         run_nest_in_parallel(module, boxes.mined, f"{name}.grains")
         return replace(boxes, behind=_shared(unit, "the nest"))
-    nest = parallel_nest(
-        found.function, found.view, found.wanted.loop, plan, module.layout, promised=found.wanted.promised,
-        few=few_for(unit.width, isa),
-    )  # fmt: skip
+    nest = None if told.alone else _nest_of(unit, found)
+    if nest is not None and nest.even and keep_lanes_for_many(plan, nest.inner):
+        found = again(unit, found)
+        plan, nest = found.plan, _nest_of(unit, found)
     # The loop becomes part of another function.
     span = span_of((nest.inner if nest else plan).loop.exiting.terminator)
     plan = replace(plan, private=(*plan.private, *privatize_frames(module, plan)))
@@ -68,7 +78,9 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
         mined.plan = replace(mined.plan, obstacle="a nest in it runs in lanes")
         run_in_parallel(module, mined, f"{name}.grains")
         return FoundLoop(mined, span, "this loop", _shared(unit))
-    if nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
+    if told.alone:
+        unmark_nest(found)
+    elif nest is None and (promises_of(found.view, found.wanted.loop).proved or _holds_parallel(found)):
         inside = lane_loops(
             found.function, found.view, found.wanted.loop, plan, module.layout, few_for(unit.width, unit.isa)
         )
@@ -104,6 +116,13 @@ def _as_job(unit: JitUnit, found: LegalLoop, told: LoopPromises) -> FoundLoop:
     run_in_parallel(module, made.outer, f"{name}.grains", made)
     where = _shared(unit, "both loops" if nest.tiled else "the loop around it")
     return FoundLoop(made.inner, span, "this loop", where)
+
+
+def _nest_of(unit: JitUnit, found: LegalLoop) -> ParallelNest | None:
+    return parallel_nest(
+        found.function, found.view, found.wanted.loop, found.plan, unit.module.layout,
+        promised=found.wanted.promised, few=few_for(unit.width, unit.isa),
+    )  # fmt: skip
 
 
 def _shared(unit: JitUnit, around: str | None = None) -> str:

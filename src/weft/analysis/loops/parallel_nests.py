@@ -53,10 +53,13 @@ class ParallelNest(Struct, frozen=True):
         That loop.
     tiled
         Whether any part of its range may be run for any part of the outer loop's.
+    even
+        Whether it adds up what lanes along the outermost loop have as near, all of it.
     """
 
     inner: ParallelLoop
     tiled: bool
+    even: bool = False
 
 
 def parallel_nest(
@@ -93,6 +96,8 @@ def parallel_nest(
         if i.op in ("load", "store")
     ]
     best, most = None, _nearness(accesses, outer)
+    counted = [place for place, _ in accesses if not _is_at_hand(place.base)]
+    all_near = most >= (POINTS - SHUFFLED) * len(counted)
     free: list[Loop] = []
     for candidate in sorted(chain, key=lambda other: -len(other.blocks)):
         inner = parallel_loop(function, view, candidate, layout, promised=promised, reassociate=True)
@@ -118,7 +123,9 @@ def parallel_nest(
         if _leaves_deeper(inside, [candidate]):
             continue
         if found > most or (found == most >= 0 and not sums):
-            best, most = ParallelNest(inner, not ordered and _is_rectangular(outer, inner)), found
+            tiled = not ordered and _is_rectangular(outer, inner)
+            even = bool(inner.reductions) and not outer.reductions and all_near and found == most
+            best, most = ParallelNest(inner, tiled, even), found
     return best
 
 
