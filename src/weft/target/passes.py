@@ -43,6 +43,7 @@ from weft.target.mask_bytes import with_mask_bytes
 from weft.target.near_addresses import with_near_addresses
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.register_votes import with_register_votes
+from weft.target.rising_stores import with_rising_stores
 from weft.target.short_comparisons import with_short_comparisons
 from weft.target.signed_comparisons import with_signed_comparisons
 from weft.target.uniform_choices import with_blended_choices
@@ -208,6 +209,7 @@ def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
         text = change(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
+    text = with_rising_stores(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
 
