@@ -45,7 +45,7 @@ class Presence:
     _frees: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._frees = any(_may_free(i) for i in self.function.instructions())
+        self._frees = any(may_free(i) for i in self.function.instructions())
 
     def is_there(self, place: Place, block: BasicBlock) -> bool:
         """Whether each thread at the end of the block can read the place."""
@@ -125,7 +125,7 @@ class Presence:
         return False
 
 
-def _may_free(instruction: Instruction) -> bool:
+def may_free(instruction: Instruction) -> bool:
     """Whether memory may be gone behind it: it calls what nobody knows, or ends the life of a stack object."""
     if instruction.op != "call" or not may_write(instruction):
         return False

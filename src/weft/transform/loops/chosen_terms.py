@@ -5,7 +5,7 @@
 
 Whether a neighbour is near enough nobody foresees, nor how many there are in a cell: both are lost branches of each few
 elements. `weft.transform.loops.rows_under_masks` takes loops of one block. What is loaded where the iteration is not
-one, as here that of the element itself, is loaded before the loop in any case, at the same place.
+one, as here that of the element itself, is loaded before the loop in any case, at the same place, and nothing is freed.
 
 Precondition: a loop-closed function of one thread, without predicates, shadows and guards. Postcondition: the same;
 innermost loops of one block behind their test where before conditions led, one behind the other, to sums alone, and
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from weft.analysis.loops.along_rows import looks_up
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
+from weft.analysis.questions.presence import may_free
 from weft.graph.dominators import DominatorTree, dominator_tree
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstFloat, ConstInt, Function, Instruction, Value
@@ -171,8 +172,10 @@ def _may_run_always(chain: _Chain, function: Function, isa: Isa, view: CFGView, 
         if not i.is_plain_access or not isa.masks_memory(8 * size) or not is_consecutive(i, loop, size):
             return False
         assert i.block is not None
-        ahead = chain.conditions[: chain.blocks.index(i.block)]
-        if not all(c is None or _is_of_another(c, i, loop, view, above) for c in ahead):
+        ahead = [c for c in chain.conditions[: chain.blocks.index(i.block)] if c is not None]
+        if not all(_is_of_another(c, i, loop, view, above) for c in ahead):
+            return False
+        if ahead and any(may_free(other) for other in function.instructions()):
             return False
     return True
 
