@@ -8,7 +8,7 @@ from codegen.kernels import Launch, agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS
 from codegen.stretches import check
 from codegen.test_forms import lines
-from weft import cuda
+from weft import cuda, opencl
 
 BELOW = (1 << 32) - 32
 DIVISORS = (1, 3, 8, 16, 32, 48, 64, BELOW, 1 << 31)
@@ -218,3 +218,26 @@ def test_rows_whose_length_is_no_multiple_are_right() -> None:
         compiled(image, sums, out)
         np.testing.assert_allclose(out, image - sums[: shape[0], None] * sums[: shape[1]])
     assert any("lie in one stretch" in r.message for r in compiled.remarks)
+
+
+SHIFTED = """
+__kernel void shifted(__global const float *a, __global float *r, int n, int h, int w) {
+    int i = get_global_id(0), x = (i - 3) % w, y = i / w % h, z = i / (w * h);
+    if (i > 2 && i < n && y < 50 && z < 50) r[(x * 50 + y) * 50 + z] = a[(y * 50 + x) * 50 + z] + y;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_divisions_before_the_operands_of_others(level: str, monkeypatch: pytest.MonkeyPatch):
+    """The quotient of i is there before i - 3 is."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    program = opencl.Program(SHIFTED)
+    a = np.random.default_rng(5).random(50 * 50 * 50, np.float32)
+    n, h, w = 2000, 9, 40
+    result, wanted = np.zeros((2, a.size), np.float32)
+    program.shifted((2048,), (64,), a, result, np.int32(n), np.int32(h), np.int32(w))
+    i = np.arange(3, n)
+    x, y, z = (i - 3) % w, i // w % h, i // (w * h)
+    wanted[(x * 50 + y) * 50 + z] = a[(y * 50 + x) * 50 + z] + y
+    np.testing.assert_array_equal(result, wanted)

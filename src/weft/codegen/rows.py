@@ -27,6 +27,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from weft.codegen.divided_rows import DividedRows, run_divided
 from weft.codegen.group_program import GroupEntry, GroupProgram
 from weft.codegen.group_values import GroupValues
 from weft.codegen.loops import counted_loop, loop_below, two_arms
@@ -67,6 +68,8 @@ class RowKernel(GroupProgram, frozen=True):
         Runs as many threads, fewer than `width`, at the ends of rows; `partial` has as few lanes then.
     anywhere
         Whether lane groups begin with the row (`weft.codegen.row_starts`), and not at multiples of `width`.
+    divided
+        What runs most of a row instead, where threads' numbers are divided into columns and rows; None for nothing.
     """
 
     width: int
@@ -80,10 +83,12 @@ class RowKernel(GroupProgram, frozen=True):
     rest: Function | None = None
     rest_width: int = 0
     anywhere: bool = False
+    divided: DividedRows | None = None
 
     @property
     def functions(self) -> list[Function]:
-        return [f for f in (self.full, self.rest, self.partial, self.bounds, self.steps) if f is not None]
+        own = [f for f in (self.full, self.rest, self.partial, self.bounds, self.steps) if f is not None]
+        return own if self.divided is None else [*own, *self.divided.functions]
 
     def run(self, entry: GroupEntry) -> None:
         run_rows(entry.values, self, entry.begin, entry.end)
@@ -215,7 +220,13 @@ def _run_threads(
     if kernel.bounds is not None:
         pair = group.builder.call(kernel.bounds, [*arguments(_ZERO), first, last])
         first, last = (group.builder.extract_value(pair, (i,)) for i in range(2))
-    run_part(group, kernel, arguments, first, last)
+    if kernel.divided is None:
+        run_part(group, kernel, arguments, first, last)
+        return
+    run_divided(
+        group, kernel.divided, kernel.dimension, first, last,
+        lambda low, until: run_part(group, kernel, arguments, low, until),
+    )  # fmt: skip
 
 
 def run_part(

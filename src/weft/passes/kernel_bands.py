@@ -10,14 +10,17 @@ Precondition: a plan of lane groups in rows. Postcondition: the same; the functi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from weft.analysis.divergence import FunctionFacts
 from weft.analysis.divergence.result import Form
 from weft.brush import Brush
 from weft.codegen.boxes import box_shapes
 from weft.codegen.brush_choice import WORTHWHILE, Weighed, elements_of_accessed, is_of_one_loop, weigh
+from weft.codegen.dimension import analyze_along
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.lane_passes import LANES
 from weft.codegen.lane_unit import SimdForm
@@ -29,10 +32,12 @@ from weft.ir import Function
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
+from weft.ir.intrinsics import is_lane_operation
 from weft.passes.declared import Pass
 from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
 from weft.transform.boscc.insertion import BOX_TWIN_LIMIT, Boscc, BosccMode
+from weft.transform.groups.divided_ids import other_dimensions, split_numbers
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.merge_groups import find_merge, merge_groups
 from weft.transform.groups.work_items import WorkItems
@@ -51,6 +56,8 @@ def _plan_bands(unit: KernelUnit) -> bool:
         unit.bands = _best_box(unit, along, across)
         if unit.bands is not None:
             unit.order = replace(unit.order, dimension=along)
+    else:
+        unit.divided = _divided(unit)
     return False
 
 
@@ -88,32 +95,84 @@ def _other_dimension(unit: KernelUnit) -> int | None:
 
 def _best_box(unit: KernelUnit, along: int, across: int) -> Bands | None:
     """The box for bands of rows along a dimension, one behind the other across it, if one is expected to gain."""
-    module, isa, axes = unit.module, unit.spec.isa, (along, across)
+    with _tried(unit) as trial:
+        for axis in (along, across):
+            merge_groups(trial, axis)
+        split_guards(unit.module, trial, along)
+        return _best_of(unit, trial, (along, across))
+
+
+def _divided(unit: KernelUnit) -> Bands | None:
+    """The box of columns and rows that numbers of threads are divided into, if one is expected to gain.
+
+    Where loops run in a thread, single ones beside the boxes would be slow.
+    """
+    kernel, along = unit.function, unit.order.dimension
+    if sum(1 for _ in kernel.instructions()) > BOX_TWIN_LIMIT or loop_forest(cfg_of(kernel).cfg).loops:
+        return None
+    if any(is_lane_operation(i.callee_name) for i in kernel.instructions()):
+        return None
+    rows = unit.along(along, one_register(unit.spec.isa))
+    if not any(i.is_plain_access and rows.access_form(i).form is Form.GATHER for i in kernel.instructions()):
+        return None
+    with _tried(unit) as trial:
+        merge = merge_groups(trial, along)
+        if merge is None or merge.size is not None:
+            return None
+        split_guards(unit.module, trial, along)
+        if split_numbers(unit.module, trial, along) is None:
+            return None
+        facts, width = FunctionFacts(trial), one_register(unit.spec.isa)
+        columns = analyze_along(facts, along, width)
+        gathered = [
+            i
+            for i in trial.instructions()
+            if i.is_plain_access and columns.access_form(i).form is Form.GATHER
+        ]
+        for across, words in zip(other_dimensions(along), ("rows", "planes"), strict=True):
+            lines = analyze_along(facts, across, width)
+            if any(lines.access_form(i).form is Form.CONTIGUOUS for i in gathered):
+                found = _best_of(unit, trial, (along, across), ("columns", words))
+                if found is not None:
+                    return found
+    return None
+
+
+@contextmanager
+def _tried(unit: KernelUnit) -> Iterator[Function]:
+    """A copy of the kernel; it, and what is made of it, are gone behind."""
+    module = unit.module
     before = set(module.functions)
-    trial = clone_function(unit.function, f"{unit.name}.tried")
-    for axis in axes:
-        merge_groups(trial, axis)
-    split_guards(module, trial, axes[0])
-
-    def costs(brush: Brush) -> VectorCosts:
-        return _costs(unit, trial, LaneSpace(brush.in_order, axes), str(brush))
-
     try:
-        row = elements_of_accessed(trial.instructions(), module.layout, isa)
-        has_loops = bool(loop_forest(cfg_of(trial).cfg).loops)
-        weighed = weigh(costs, row, 2, isa, has_loops=has_loops)
+        yield clone_function(unit.function, f"{unit.name}.tried")
     finally:
         for made in set(module.functions) - before:
             if module.functions[made].blocks:
                 del module.functions[made]
+
+
+def _best_of(
+    unit: KernelUnit, trial: Function, axes: tuple[int, int], words: tuple[str, str] | None = None
+) -> Bands | None:
+    """The box of threads along two axes that is expected to gain over rows along the first one, if there is one.
+
+    `words` are for what is counted along them, if these are not the axes of a grid.
+    """
+    module, isa = unit.module, unit.spec.isa
+
+    def costs(brush: Brush) -> VectorCosts:
+        return _costs(unit, trial, LaneSpace(brush.in_order, axes), f"{brush}.{axes[1]}")
+
+    row = elements_of_accessed(trial.instructions(), module.layout, isa)
+    has_loops = bool(loop_forest(cfg_of(trial).cfg).loops)
+    weighed = weigh(costs, row, 2, isa, has_loops=has_loops)
     alone = min(w.cycles for w in weighed if is_of_one_loop(w.brush))
     best = _best(weighed)
     if best is None or best.cycles > WORTHWHILE * alone:
         return None
     lanes = LaneSpace(best.brush.in_order, axes)
-    first, second = (
-        f"{extent} along {'xyz'[axis]}" for extent, axis in zip(lanes.extents, axes, strict=True)
-    )
+    counted = words or tuple(f"along {'xyz'[axis]}" for axis in axes)
+    first, second = (f"{extent} {word}" for extent, word in zip(lanes.extents, counted, strict=True))
     part = 100 * best.cycles / alone
     reason = f"in boxes of {first} by {second}, which takes {part:.0f} % of rows alone by the cost model"
     return Bands(lanes, reason)

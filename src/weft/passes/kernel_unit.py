@@ -91,6 +91,9 @@ class KernelUnit(Struct):
         ask any more; "" for none.
     bands, of_bands
         The box of threads that most of them run in, in bands of rows, where they do; and the function for that.
+    divided, of_divided
+        The same of threads whose numbers are divided into columns and rows (`weft.codegen.divided_rows`); and the
+        functions for that: of a box, of one thread, and the one that says how many columns and rows there are.
     flushing
         Whether the processor is to flush numbers that are subnormal.
     narrow
@@ -151,6 +154,8 @@ class KernelUnit(Struct):
     bounds: str = ""
     bands: Bands | None = None
     of_bands: str = ""
+    divided: Bands | None = None
+    of_divided: tuple[str, str, str] | None = None
     flushing: bool = False
     narrow: Divergence | None = None
     walking: tuple[Walk | None] | None = None

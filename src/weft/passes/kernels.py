@@ -116,8 +116,9 @@ def _run_in_lanes(unit: KernelUnit) -> bool:
     if unit.has_own_stacks:
         unit.alone_program = widen_own_stacks(unit, unit.plan.lanes)
     lanes, reason = unit.plan.lanes, unit.plan.choice.reason
-    if unit.bands is not None:
-        lanes, reason = unit.bands.lanes, unit.bands.reason
+    boxes = unit.bands or unit.divided
+    if boxes is not None:
+        lanes, reason = boxes.lanes, boxes.reason
     remark_vectorization(unit.remarks, unit.name, reason, unit.summary)
     remark_box(unit.remarks, unit.summary.functions, lanes, unit.spec.isa, "thread")
     if isinstance(unit.program, GroupContinuations):

@@ -12,6 +12,7 @@ from weft.codegen.bands import BandKernel
 from weft.codegen.box_kernel import BoxKernel
 from weft.codegen.boxes import box_shapes, is_whole
 from weft.codegen.continuations import GroupContinuations
+from weft.codegen.divided_rows import DividedRows
 from weft.codegen.entry_guard import guard_by_bits, guard_by_lane, guard_by_lane_range
 from weft.codegen.functions import FunctionVectorizer
 from weft.codegen.group_program import GroupProgram
@@ -36,9 +37,17 @@ from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
 from weft.passes.stages import Form, Rows, Runnable, StageLog, heard_through
+from weft.transform.groups.divided_ids import split_numbers
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
+
+_DEAR = 100
+"""Threads of more instructions are dear."""
+
+_CHEAP_CALLS = tuple(
+    f"llvm.{n}." for n in ("umin", "umax", "smin", "smax", "abs", "fabs", "fma", "fmuladd", "sqrt")
+)
 
 
 def position_shapes(
@@ -95,6 +104,8 @@ def separate_lane_groups(unit: KernelUnit) -> None:
     unit.changed = 0
     if unit.bands is not None:
         unit.of_bands = clone_function(kernel, f"{kernel.name}.band").name
+    if unit.divided is not None:
+        unit.of_divided = _divided_functions(unit)
     if order.box and unit.options.block and is_whole(unit.plan.lanes, unit.options.block):
         return
     partial = clone_function(kernel, f"{kernel.name}.partial")
@@ -107,6 +118,15 @@ def separate_lane_groups(unit: KernelUnit) -> None:
     else:
         guard_by_lane_range(module, partial)
     unit.runnables.append(Runnable(partial.name, Form.THREADS))
+
+
+def _divided_functions(unit: KernelUnit) -> tuple[str, str, str]:
+    """The functions for boxes of columns and rows, and for single threads of them; and the one for their extents."""
+    assert unit.rows is not None
+    of_box = clone_function(unit.function, f"{unit.name}.divided")
+    extents = split_numbers(unit.module, of_box, unit.rows.dimension)
+    assert extents is not None
+    return of_box.name, clone_function(of_box, f"{unit.name}.divided.thread").name, extents.name
 
 
 def _split_guards(unit: KernelUnit) -> None:
@@ -149,6 +169,8 @@ def widen_lanes(unit: KernelUnit, called: FunctionVectorizer) -> tuple[GroupProg
     rows = _row_kernel(unit, unit.rows, lanes.width, full, partial, summary)
     if narrow is not None:
         rows = replace(rows, rest=rest, rest_width=narrow.lanes.width)
+    if unit.divided is not None:
+        return _in_boxes(unit, unit.divided, rows, summary)
     if unit.bands is None:
         return rows, summary
     return _in_bands(unit, unit.bands, rows, summary)
@@ -193,7 +215,37 @@ def _in_bands(
     unit: KernelUnit, bands: Bands, rows: RowKernel, of_rows: VectorizationSummary
 ) -> tuple[GroupProgram, VectorizationSummary]:
     """Rows of threads in bands, of which most run in boxes: what became of the function for these counts."""
-    function, lanes = unit.module.functions[unit.of_bands], bands.lanes
+    full, summary = _widen_box(unit, unit.of_bands, bands, of_rows)
+    assert unit.rows is not None
+    assert unit.rows.across is not None
+    return BandKernel(rows, full, bands.lanes, unit.rows.across[1]), summary
+
+
+def _in_boxes(
+    unit: KernelUnit, divided: Bands, rows: RowKernel, of_rows: VectorizationSummary
+) -> tuple[GroupProgram, VectorizationSummary]:
+    """Rows of threads, of which most run in boxes of the columns and rows that their numbers are divided into."""
+    assert unit.of_divided is not None
+    box, thread, extents = unit.of_divided
+    full, summary = _widen_box(unit, box, divided, of_rows)
+    functions = unit.module.functions
+    alone = functions[thread]
+    found = DividedRows(full, alone, functions[extents], divided.lanes, _is_dear(alone))
+    return replace(rows, divided=found), summary
+
+
+def _is_dear(thread: Function) -> bool:
+    """Whether a thread by itself takes much longer than one in lanes, whatever these scatter."""
+    instructions = [i for i in thread.instructions() if not i.is_terminator]
+    calls = [i.callee_name or "" for i in instructions if i.op == "call"]
+    return len(instructions) > _DEAR or not all(name.startswith(_CHEAP_CALLS) for name in calls)
+
+
+def _widen_box(
+    unit: KernelUnit, name: str, bands: Bands, of_rows: VectorizationSummary
+) -> tuple[Function, VectorizationSummary]:
+    """The SIMD function of a box, and what became of the one of that name."""
+    function, lanes = unit.module.functions[name], bands.lanes
     called = unit.vectorizer(lanes)
     form = SimdForm(f"{unit.name}.w{'x'.join(map(str, lanes.extents))}")
     part = called.unit(function, box_shapes(function, lanes), form)
@@ -201,9 +253,7 @@ def _in_bands(
     full.attributes = (*full.attributes, f'"{APART_ATTRIBUTE}"')
     called.finish()
     part.summary.replacement.arrays_apart |= of_rows.replacement.arrays_apart
-    assert unit.rows is not None
-    assert unit.rows.across is not None
-    return BandKernel(rows, full, lanes, unit.rows.across[1]), part.summary
+    return full, part.summary
 
 
 def run_rows_of_threads(unit: KernelUnit) -> GroupProgram:

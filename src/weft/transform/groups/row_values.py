@@ -37,6 +37,9 @@ class RowValues:
     for_threads
         Whether the function is called for rows alone that have a thread, all of which begin with the kernel's entry as
         it is now: what that divides by, it may divide by, too.
+    keeps_flags
+        Whether what is computed again rests on what instructions promise. Without that it may be computed for threads
+        that do not get there, and divide by what cannot be zero.
     """
 
     def __init__(
@@ -48,9 +51,11 @@ class RowValues:
         more: Sequence[str] = (),
         *,
         for_threads: bool = False,
+        keeps_flags: bool = True,
     ) -> None:
         self._module = module
         self._position = position
+        self._keeps_flags = keeps_flags
         self._uniform: dict[Value, bool] = {}
         self._divided = frozenset(_divided_first(kernel) if for_threads else ())
         params = (*kernel.fn_type.params, *(I64 for _ in more))
@@ -80,6 +85,7 @@ class RowValues:
         known = self._uniform.get(value)
         if known is None:
             runs = value in self._divided or _runs_anywhere(value)
+            runs = runs or (not self._keeps_flags and _divides_safely(value))
             known = runs and all(map(self.is_uniform, value.operands))
             self._uniform[value] = known
         return known
@@ -92,6 +98,8 @@ class RowValues:
         if known is None:
             assert isinstance(value, Instruction)
             copy = value.clone()
+            if not self._keeps_flags:
+                copy.flags = ()
             for i, operand in enumerate(value.operands):
                 copy.set_operand(i, self.copy(operand))
             known = self._copies[value] = self.builder.insert(copy)
@@ -135,6 +143,33 @@ def _divided_first(kernel: Function) -> Iterator[Instruction]:
             return
         if instruction.op in ("udiv", "sdiv", "urem", "srem") and instruction.guard is None:
             yield instruction
+
+
+def _divides_safely(instruction: Instruction) -> bool:
+    """Whether the instruction divides by what its source language has made sure of: not 0, nor -1 where signs count.
+
+    Of Python's quotients the divisor is ``umax(d, 1)``, or ``d + 1 < 2 ? 1 : d`` without signs.
+    """
+    if instruction.op not in ("udiv", "sdiv", "urem", "srem") or instruction.guard is not None:
+        return False
+    by = instruction.operands[1]
+    if not isinstance(by, Instruction):
+        return False
+    if by.callee_name == f"llvm.umax.{by.type}":
+        return instruction.op[0] == "u" and _is_constant(by.operands[1], 1)
+    if by.op != "select" or not _is_constant(by.operands[1], 1):
+        return False
+    condition, number = by.operands[0], by.operands[2]
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "ult":
+        return False
+    above, limit = condition.operands
+    if not isinstance(above, Instruction) or above.op != "add" or above.operands[0] is not number:
+        return False
+    return _is_constant(above.operands[1], 1) and _is_constant(limit, 2)
+
+
+def _is_constant(value: Value, number: int) -> bool:
+    return isinstance(value, ConstInt) and value.value == number
 
 
 def _runs_anywhere(instruction: Instruction) -> bool:

@@ -192,9 +192,12 @@ def _build(
         join_versions(join, copied, [question.values, *(version.values for version in near)])
     for version in near:
         for meeting, other in zip(question.meetings, version.others, strict=True):
-            _divide_by_power(meeting, other, version.values)
+            if meeting.instruction in version.values:
+                _divide_by_power(meeting, other, version.values)
     for meeting in meetings:
-        question.replace(meeting)
+        # What stands before the operands of another one is there once, for all versions.
+        if meeting.instruction in question.values:
+            question.replace(meeting)
     aligned = question.values[rest]
     assert isinstance(aligned, BasicBlock) and question.holds is not None
     aligned.name = "aligned"
