@@ -57,7 +57,9 @@ CHECKED = 8
 To check all takes a third of the time.
 """
 
-QUICK = ("conformance", "codegen", "frontend", "loops", "ptx", "sequential", "transform")
+QUICK = (
+    "conformance", "codegen", "examples", "frontend", "loops", "ptx", "sequential", "tensors", "transform",
+)  # fmt: skip
 """Rooms of tests that ask what code computes: LLVM does not take much care for every other one that is not checked.
 
 To let it do all that it does for users takes a third of the time; a flag that is wrong shows only there, so half of
@@ -193,3 +195,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(), f"{file} differs: --update-golden accepts the new text"
 
     return check
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of `weft.jit` are compiled up to LLVM's IR, as for a better machine: of remarks no code is needed."""
+    monkeypatch.setattr("weft.loops.compiled.is_runnable", lambda: False)

@@ -410,7 +410,7 @@ def handle(number, frame):
 weft.set_num_threads(2)
 x = np.arange(64)
 mixes[4, 16](x, 3), adds(3), right()
-for door in (lambda: (mixes[4, 16](y := x.copy(), 8_000_000), y.tolist())[1], lambda: adds(300_000_000)):
+for door in (lambda: (mixes[4, 16](y := x.copy(), 3_000_000), y.tolist())[1], lambda: adds(100_000_000)):
     expected = door()
     calls = []
     signal.signal(signal.SIGINT, handle)

@@ -56,6 +56,7 @@ def test_stencils_take_several_rows() -> None:
     assert "as a box of" in remarks and "of the inner loop alone by the cost model" in remarks
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_nests_get_a_brush_by_default(monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     a = np.zeros((9, 20))
@@ -116,6 +117,7 @@ def test_nests_smaller_than_their_box_run_along_one_loop(shape, monkeypatch) -> 
     assert "where the nest is smaller than its box" in remarks[1]
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_two_registers_of_a_row_are_no_reason_for_a_box(monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     compiled = weft.jit(products)
@@ -368,6 +370,7 @@ def test_rows_that_compete_have_a_version_of_two(function, monkeypatch) -> None:
         assert np.allclose(b, wanted, rtol=1e-13)
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_addresses_that_are_loaded_have_no_version(monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "znver4")
 

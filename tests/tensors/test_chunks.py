@@ -344,6 +344,7 @@ def test_pieces_of_far_lanes_are_found_at_once() -> None:
     assert _piece(extent, 3 * 2**32 - 31, 1, 32, False) == (3 * 2**32 - 32, 2)
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
     ("function", "brush", "said"),
     [
@@ -372,6 +373,7 @@ def test_the_report_has_loads_and_shuffles_of_a_box(function, brush, said, monke
     assert said in " ".join(map(str, compiled.remarks))
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_no_box_no_remark_of_boxes() -> None:
     compiled = weft.jit(jacobi, brush=(1, 8))
     a = typeof(np.zeros((8, 8)))

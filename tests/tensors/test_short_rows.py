@@ -55,6 +55,7 @@ def test_any_number_of_columns(function, dtype, level, monkeypatch) -> None:
         assert np.array_equal(b, wanted), columns
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
     ("level", "dtype", "has"),
     [
@@ -74,6 +75,7 @@ def test_rows_of_four_fill_a_register_together(level, dtype, has, monkeypatch) -
     assert all(has in one for one in said)
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_nests_that_leave_out_a_border_have_no_such_version() -> None:
     @weft.jit
     def cross(a, b):

@@ -83,6 +83,7 @@ def test_kernels(low, high) -> None:
     assert np.allclose(b, wanted, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_neighbours_are_gathered_together(monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     a, w, b = (weft.typeof(x) for x in arguments(0, 1, 9))

@@ -137,6 +137,7 @@ def test_numbers_that_wrap_around_are_at_an_edge() -> None:
         assert list(b) == [sum(n % 7 for n in each) for each in numbers]
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_elements_are_loaded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_CPU", "x86-64-v4")
     types = tuple(map(weft.typeof, drawn(clamped, 0)))
