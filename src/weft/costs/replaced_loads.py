@@ -50,17 +50,23 @@ class Group:
 
 def groups_of(solution: Solution) -> list[Group]:
     """Loads with the states they need, those together that share some."""
-    groups: list[Group] = []
-    for load in solution.replaced:
-        found = Group([load], dict.fromkeys(solution.demanded((load,))))
-        rest: list[Group] = []
-        for group in groups:
-            if found.states.keys() & group.states.keys():
-                found = Group([*group.loads, *found.loads], {**group.states, **found.states})
-            else:
-                rest.append(group)
-        groups = [*rest, found]
-    return groups
+    groups: dict[int, Group] = {}
+    owners: dict[State, int] = {}
+    for number, load in enumerate(solution.replaced):
+        states = solution.demanded((load,))
+        shared = {owners[state] for state in states if state in owners}
+        # What is small goes to what is large, so that no state moves often.
+        into = max(shared, key=lambda owner: len(groups[owner].states), default=number)
+        found = groups.setdefault(into, Group([], {}))
+        for owner in sorted(shared - {into}):
+            other = groups.pop(owner)
+            found.loads += other.loads
+            found.states |= other.states
+            owners |= dict.fromkeys(other.states, into)
+        found.loads.append(load)
+        found.states |= dict.fromkeys(states)
+        owners |= dict.fromkeys(states, into)
+    return list(groups.values())
 
 
 @dataclass(slots=True)

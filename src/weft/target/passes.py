@@ -41,6 +41,7 @@ from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.mask_bytes import with_mask_bytes
 from weft.target.near_addresses import with_near_addresses
+from weft.target.newgvn import is_bounded
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.register_votes import with_register_votes
 from weft.target.rising_stores import with_rising_stores
@@ -142,7 +143,11 @@ they would be gathered (atax of PolyBench takes 5.8 ms so, 2.1 ms without; adi 7
 narrow numbers that go on together."""
 
 _UNROLLED = ("loop-unroll", "instcombine", "simplifycfg")
-"""Behind the simplification of functions: several rounds in one of short loops, as of counters for one thread."""
+"""Behind the simplification of functions: several rounds in one of short loops, as of counters for one thread.
+
+Loops of functions with very many stay as they are (`weft.target.newgvn.is_bounded`): LLVM takes the square of their
+number, 40 s for 400.
+"""
 
 FINAL_FAST = Pipeline("final-fast", 1, unroll=False)
 """After widening, where compile time matters more than the code's speed."""
@@ -170,7 +175,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         module.run_passes(("always-inline", "globaldce"), machine)
         module.simplify_functions(passes.level, machine, unroll=passes.unroll)
         if passes.unroll:
-            module.run_passes(_UNROLLED, machine)
+            module.run_passes(_UNROLLED if is_bounded(module.ref) else _UNROLLED[1:], machine)
     else:
         module.run_pipeline(
             passes.level,

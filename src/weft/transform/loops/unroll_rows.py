@@ -24,14 +24,11 @@ from weft.ir.loop_metadata import is_never_unrolled
 
 
 def unroll_rows(function: Function) -> list[Instruction]:
-    """Write out the loops along short rows; what asked each of them for its end."""
+    """Write out the loops along short rows, innermost ones together; what asked each of them for its end."""
     done: list[Instruction] = []
-    while (
-        found := next((row for row in row_loops(function, cfg_of(function)) if _is_to_go(row)), None)
-    ) is not None:
-        assert found.iterations is not None
-        done.append(found.counted.exiting.terminator)
-        unroll(function, found.counted, found.iterations)
+    while rows := [row for row in row_loops(function, cfg_of(function)) if _is_to_go(row)]:
+        done += [row.counted.exiting.terminator for row in rows]
+        _unroll_all(function, [(row.counted, row.iterations or 0) for row in rows])
     return done
 
 
@@ -41,13 +38,20 @@ def _is_to_go(row: RowLoop) -> bool:
 
 def unroll(function: Function, loop: CountedLoop, iterations: int) -> None:
     """Write out the iterations of a loop, which has so many of them unless it is left early."""
-    for _ in range(iterations if loop.top_tested else iterations - 1):
-        _peel(function, loop)
-    _settle(loop.exiting, loop.exit)
+    _unroll_all(function, [(loop, iterations)])
+
+
+def _unroll_all(function: Function, loops: list[tuple[CountedLoop, int]]) -> None:
+    """Write out loops of which none is in another one."""
+    for loop, iterations in loops:
+        for _ in range(iterations if loop.top_tested else iterations - 1):
+            _peel(function, loop)
+        _settle(loop.exiting, loop.exit)
     remove_unreachable_blocks(function)
-    for phi in list(loop.header.phis()):
-        phi.replace_all_uses(phi.incoming_value(phi.blocks[0]))
-        phi.erase()
+    for loop, _ in loops:
+        for phi in list(loop.header.phis()):
+            phi.replace_all_uses(phi.incoming_value(phi.blocks[0]))
+            phi.erase()
 
 
 def _peel(function: Function, loop: CountedLoop) -> None:

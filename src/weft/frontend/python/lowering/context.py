@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.diag.errors import UnsupportedError, WeftError
 from weft.frontend.python.lowering.arrays.heap import Frame
+from weft.frontend.python.lowering.arrays.known_extents import KnownExtents
 from weft.frontend.python.lowering.facts import facts_for
+from weft.frontend.python.lowering.places import Places
 from weft.frontend.python.scope import scope_of
 from weft.ir.block import BasicBlock
 from weft.ir.builder import Builder
@@ -93,6 +95,10 @@ class Lowering:
         Lower bounds of variables that hold in the code being lowered because of the conditions around it.
     frame
         What it allocates.
+    places
+        Which blocks control comes through before others.
+    known
+        What is known of extents.
     stack
         The functions being lowered, from the kernel to this one.
     unrolled
@@ -103,7 +109,8 @@ class Lowering:
 
     __slots__ = (
         "builder", "debug_records", "entry", "entry_builder", "exit", "facts", "frame", "function", "instance",
-        "loops", "scope", "source", "stack", "subprogram", "unit", "unrolled", "variables", "waiting",
+        "known", "loops", "places", "scope", "source", "stack", "subprogram", "unit", "unrolled", "variables",
+        "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +137,8 @@ class Lowering:
         self.loops: list[tuple[BasicBlock, BasicBlock]] = []
         self.facts: dict[str, int] = {}
         self.frame = Frame()
+        self.places = Places()
+        self.known = KnownExtents(self)
         self.unrolled = 0
         self.waiting: NotYetTyped | None = None
         line = source.node.lineno + source.line_offset
@@ -139,6 +148,7 @@ class Lowering:
         """Begin the block after the entry."""
         body = self.new_block("body")
         self.function.blocks.append(body)
+        self.places.start_body(body)
         self.builder.at_end(body)
 
     def at(self, node: ast.AST) -> None:
@@ -216,6 +226,7 @@ class Lowering:
         """Go on in `block`, placed last; where nothing branches to it, control cannot come."""
         if block.users:
             self.function.blocks.append(block)
+            self.places.start(block)
             self.builder.at_end(block)
         else:
             self.builder.block = None

@@ -16,7 +16,7 @@ from weft.frontend.python.lowering.iterables import constant_items, indexed, ite
 from weft.frontend.python.lowering.numbers.conditions import jump
 from weft.frontend.python.lowering.ranges import Range, range_length
 from weft.frontend.python.lowering.statements import assign
-from weft.frontend.python.scope import reads_of
+from weft.frontend.python.scope import assigned_in, reads_of
 from weft.frontend.python.types import pyint
 from weft.ir.block import BasicBlock
 from weft.ir.builder import const_int
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 @statement(ast.While)
 def _lower_while(low: Lowering, node: ast.While) -> None:
+    _forget_assigned(low, node)
     head, body, orelse, end = _blocks(low, "while")
     frame = LoopFrame(low, low.builder.block)
     low.branch(head)
@@ -49,6 +50,11 @@ def _lower_while(low: Lowering, node: ast.While) -> None:
             frame.end_iteration(low)
             low.branch(head)
     _else_and_end(low, node.orelse, orelse, end)
+
+
+def _forget_assigned(low: Lowering, node: ast.While | ast.For) -> None:
+    """Rely no more on what variables have held that the loop assigns to: it may be in a later iteration."""
+    low.known.forget(low.variables.slots_of(assigned_in(node)))
 
 
 def _blocks(low: Lowering, name: str) -> tuple[BasicBlock, BasicBlock, BasicBlock, BasicBlock]:
@@ -84,6 +90,7 @@ def _lower_continue(low: Lowering, node: ast.Continue) -> None:
 @statement(ast.For)
 def _lower_for(low: Lowering, node: ast.For) -> None:
     iterable = low.expr(node.iter)
+    _forget_assigned(low, node)
     low.at(node)
     source = iterable.static
     if isinstance(source, Range):

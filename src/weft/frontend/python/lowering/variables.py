@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from weft.diag.errors import TypingError
@@ -101,6 +101,8 @@ class VariableTable:
         parts = tuple(
             low.builder.load(c.type, slot) for c, slot in zip(components(info.type), slots, strict=True)
         )
+        for slot, part in zip(slots, parts, strict=True):
+            low.known.loaded(slot, part)
         # Of a variable with several assignments the bound may change in a later walk, and with it the code.
         sure = info.sure and low.scope.is_bound_once(name)
         return _known_to_be(Typed(info.type, parts, low=info.low, sure=sure), low.facts.get(name))
@@ -124,6 +126,12 @@ class VariableTable:
         slots = self._slots(low, name, variable)
         for part, slot in zip(convert(low, value, variable.info.type), slots, strict=True):
             low.builder.store(part, slot)
+            low.known.stored(slot, part)
+
+    def slots_of(self, names: Iterable[str]) -> list[Value]:
+        """Where variables live, as far as they do yet."""
+        found = (self._variables.get(name) for name in names)
+        return [slot for variable in found if variable is not None for slot in variable.slots or ()]
 
     def _check_assigned(self, low: Lowering, name: str, variable: Variable) -> None:
         if low.unit.options.debug and name != RESULT:

@@ -19,7 +19,7 @@ from weft.frontend.python.lowering.arrays.arrays import (
 )
 from weft.frontend.python.lowering.arrays.elementwise import Lazy, assign_elements, stretched_index
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
-from weft.frontend.python.lowering.arrays.shape_checks import require_extent, require_same
+from weft.frontend.python.lowering.arrays.shape_checks import require_extents, require_same
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.arrays.whole_arrays import for_each
 from weft.frontend.python.lowering.calls.registry import CALLS, Arguments
@@ -77,7 +77,7 @@ def _as_places(low: Lowering, array: Typed, axis: int, index: Typed) -> Typed:
     import numpy as np
 
     extent = extents_of(low, array)[axis]
-    require_same(low, extents_of(low, index)[0], extent)
+    require_same(low, extents_of(low, index)[:1], [extent])
     from weft.frontend.python.lowering.arrays.allocation import extent as length
 
     numbers = CALLS[np.arange](low, Arguments("an array index", [length(extent)], {}))
@@ -136,7 +136,7 @@ def _assign_rows(low: Lowering, array: Typed, index: Typed, value: Typed) -> Non
     has_rows = array_type_of(values).ndim == array_type_of(array).ndim
     count = extents_of(low, index)[0]
     if has_rows:
-        require_extent(low, extents_of(low, values)[0], count)
+        require_extents(low, extents_of(low, values)[:1], [count])
 
     def put(at: list[Typed]) -> None:
         row = view(low, array, [*_places(low, index, 0, at)])

@@ -25,7 +25,7 @@ from weft.frontend.python.lowering.arrays.array_parts import (
 from weft.frontend.python.lowering.arrays.arrays import element_address, element_align, require_writable
 from weft.frontend.python.lowering.arrays.heap import NO_POINTER
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
-from weft.frontend.python.lowering.arrays.shape_checks import broadcast, require_extent
+from weft.frontend.python.lowering.arrays.shape_checks import broadcast, require_extents
 from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
 from weft.frontend.python.lowering.calls.typed import Typed, literal
@@ -126,10 +126,7 @@ def combine(low: Lowering, apply: Apply, *values: Typed) -> Lazy:
             isinstance(value.type, Array) and not isinstance(value.type.dtype, Scalar)
         ):
             raise TypingError(f"there is no operation on arrays and {value.type}", hint="write a loop")
-    extents: list[Value] = []
-    for value in values:
-        if isinstance(value.type, Array):
-            extents = broadcast(low, extents, _extents(low, value))
+    extents = broadcast(low, (_extents(low, value) for value in values if isinstance(value.type, Array)))
     return Lazy(element_type_of(low, apply, values), extents, apply, values)
 
 
@@ -205,19 +202,23 @@ def _dtype(lazy: Lazy) -> Scalar:
 
 def _require_shape(low: Lowering, lazy: Lazy, extents: list[Value]) -> None:
     """See that the values fit: each extent is the target's, or 1."""
-    for mine, wanted in zip(reversed(lazy.extents), reversed(extents), strict=False):
-        require_extent(low, mine, wanted)
+    lead = len(extents) - len(lazy.extents)
+    require_extents(low, lazy.extents[::-1], extents[lead:][::-1])
 
 
 def _clashes(low: Lowering, target: Typed, lazy: Lazy) -> Value | None:
     """Whether the target overlaps an operand otherwise than element by element; None if it certainly does not."""
     found: Value | None = None
     b = low.builder
-    first, end = _reach(low, target)
+    reach: tuple[Value, Value] | None = None
     for leaf in lazy.leaves():
-        if leaf.parts == target.parts and array_type_of(leaf).layout == array_type_of(target).layout:
+        is_target = low.known.are_same(leaf.parts, target.parts)
+        if is_target and array_type_of(leaf).layout == array_type_of(target).layout:
             continue
-        low_end, high_end = _reach(low, leaf)
+        if low.known.are_apart(data_of(leaf), data_of(target)):
+            continue
+        reach = reach or _reach(low, target)
+        (first, end), (low_end, high_end) = reach, _reach(low, leaf)
         apart = b.binary("or", b.icmp("ule", end, low_end), b.icmp("ule", high_end, first))
         overlap = b.icmp("eq", apart, const_int(0, apart.type))
         if array_type_of(leaf).ndim == array_type_of(target).ndim:
@@ -294,7 +295,7 @@ def alike(low: Lowering, lazy: Lazy, extents: list[Value]) -> Value | None:
         if len(own) != len(extents):
             return const_int(0)
         for mine, wanted in zip(own, extents, strict=True):
-            if mine is wanted:
+            if low.known.are_equal(mine, wanted):
                 continue
             if isinstance(mine, ConstInt) and isinstance(wanted, ConstInt):
                 if mine.signed != wanted.signed:
@@ -318,7 +319,7 @@ def _element(low: Lowering, value: Typed, indices: list[Typed], extents: list[Va
     own = extents_of(low, value)
     lead = len(indices) - len(own)
     places = [
-        index if same or extent is whole else stretched_index(low, index, extent)
+        index if same or low.known.are_equal(extent, whole) else stretched_index(low, index, extent)
         for index, extent, whole in zip(indices[lead:], own, extents[lead:], strict=True)
     ]
     type = value.type

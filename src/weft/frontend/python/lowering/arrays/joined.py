@@ -74,6 +74,6 @@ def _require_same_shape(low: Lowering, item: Typed, target: Typed, along: int) -
     """Fail where another extent than the one along which arrays are joined differs."""
     from weft.frontend.python.lowering.arrays.shape_checks import require_same
 
-    for k, (one, other) in enumerate(zip(extents_of(low, item), extents_of(low, target), strict=True)):
-        if k != along:
-            require_same(low, one, other)
+    ones, others = extents_of(low, item), extents_of(low, target)
+    del ones[along], others[along]
+    require_same(low, ones, others)

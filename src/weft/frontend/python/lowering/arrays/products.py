@@ -49,7 +49,7 @@ def product(low: Lowering, a: Typed, b: Typed) -> Typed:
 
     dtype = element_type_of(low, lambda low, x, y: binary(low, "*", x, y), (a, b))
     ours, theirs = extents_of(low, a), extents_of(low, b)
-    require_same(low, ours[-1], theirs[0])
+    require_same(low, ours[-1:], theirs[:1])
     sums = [
         cast(low, literal(0), dtype),
         literal(not {"fast", "reassoc"}.isdisjoint(low.unit.options.fastmath)),

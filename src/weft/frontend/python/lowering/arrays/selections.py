@@ -18,7 +18,7 @@ from weft.frontend.python.lowering.arrays.arrays import (
 from weft.frontend.python.lowering.arrays.elementwise import Lazy, combine, stretched_index
 from weft.frontend.python.lowering.arrays.memory import load_element, store_element
 from weft.frontend.python.lowering.arrays.reshaped import flat
-from weft.frontend.python.lowering.arrays.shape_checks import require_extent, require_same
+from weft.frontend.python.lowering.arrays.shape_checks import require_extents, require_same
 from weft.frontend.python.lowering.arrays.views import view
 from weft.frontend.python.lowering.arrays.whole_arrays import copy, for_each
 from weft.frontend.python.lowering.calls.registry import Arguments
@@ -163,12 +163,11 @@ def _assign_elements_to_selected(low: Lowering, array: Typed, index: Typed, valu
 
     if not is_mask:
         chosen = _indices(array, index)
-        for mine, its in zip(extents, extents_of(low, chosen), strict=True):
-            require_extent(low, mine, its)
+        require_extents(low, extents, extents_of(low, chosen))
         for_each(low, extents_of(low, chosen), lambda at: store([_element(low, chosen, at)], at))
         return
     _require_mask(low, array, index)
-    require_extent(low, extents[0], _count(low, index))
+    require_extents(low, extents[:1], [_count(low, index)])
     position = low.alloca(I64, "position")
     low.builder.store(const_int(0), position)
 
@@ -207,8 +206,7 @@ def _indices(array: Typed, index: Typed) -> Typed:
 def _require_mask(low: Lowering, array: Typed, mask: Typed) -> None:
     if array_type_of(mask).ndim != array_type_of(array).ndim:
         raise TypingError(f"a mask of {array_type_of(mask).ndim} dimensions for {array.type}")
-    for one, other in zip(extents_of(low, mask), extents_of(low, array), strict=True):
-        require_same(low, one, other)
+    require_same(low, extents_of(low, mask), extents_of(low, array))
 
 
 def _where(low: Lowering, mask: Typed, body: Callable[[list[Typed]], None]) -> None:

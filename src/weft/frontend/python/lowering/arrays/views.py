@@ -124,7 +124,23 @@ def _slice(low: Lowering, part: Slice, extent: Value, step: int) -> tuple[Value,
     if size > 1:
         rounded = add(low, span, const_int(size - 1), ("nsw",))
         span = low.builder.binary("sdiv", rounded, const_int(size))
-    return start, _extreme(low, "smax", span, const_int(0))
+    length = _extreme(low, "smax", span, const_int(0))
+    left_out = _left_out(part) if step == 1 else None
+    if left_out is not None:
+        low.known.note_length(length, extent, left_out)
+    return start, length
+
+
+def _left_out(part: Slice) -> int | None:
+    """How many elements a slice like ``2:-1`` leaves out at both ends, if there are so many.
+
+    Slices that leave out equally many, at whichever ends, have one length.
+    """
+    lower = 0 if part.lower is None else part.lower.int_literal
+    upper = 0 if part.upper is None else part.upper.int_literal
+    if lower is None or upper is None or lower < 0 or upper > 0 or (upper == 0 and part.upper is not None):
+        return None
+    return lower - upper
 
 
 def _span(low: Lowering, part: Slice, extent: Value, step: int) -> tuple[Value, Value]:
