@@ -18,7 +18,7 @@ from bench.output import Goal
 from weft.frontend.clang import compile_c
 from weft.ir import Module
 from weft.ir.reader import read_module
-from weft.report.loop_nests import report_on_loops
+from weft.report.loops.nests import report_on_loops
 from weft.target.machine import TargetSpec
 from weft.target.passes import SEQUENTIAL, optimize
 

@@ -8,7 +8,7 @@ from unittest import mock
 from bench.fits.codes import make, under
 from bench.fits.program import Program
 from weft.analysis.divergence import Divergence
-from weft.codegen.width import WidthChoice, choose_width
+from weft.codegen.order.width import WidthChoice, choose_width
 from weft.costs.constants import Constants
 from weft.machine.host import chosen
 from weft.machine.targets import Isa

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from examples.irregular.problem import Problem
-from weft.codegen.statistics import Mask
-from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.said.statistics import Mask
 
 COLUMNS = (
     "kernel",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.run_unit import RunUnit
+from weft.codegen.order.run_unit import RunUnit
 from weft.diag.remarks import Remark
 from weft.diag.stored_remarks import restore_remarks, store_remarks
 from weft.machine.host import is_runnable

@@ -6,7 +6,7 @@ from analysis.analysed import Analysed
 from weft.analysis.divergence import Form, Scope, Summaries, analyze_divergence
 from weft.analysis.divergence.summaries import MAX_SIGNATURES
 from weft.analysis.shapes import Basic, Product, StrideAlignment
-from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.lanes.lane_unit import LaneUnit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2

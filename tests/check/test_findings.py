@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import weft.codegen.lane_passes as lane_passes
+import weft.codegen.lanes.lane_passes as lane_passes
 import weft.passes.kernel_threads as kernel_threads
 import weft.passes.lower_kernel as lower_kernel
 from check.kernels import add, steps_of_collatz

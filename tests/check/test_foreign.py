@@ -8,7 +8,7 @@ import pytest
 import weft
 import weft.check.foreign as foreign
 import weft.check.machine_code as machine_code
-import weft.codegen.lane_passes as lane_passes
+import weft.codegen.lanes.lane_passes as lane_passes
 from check.test_findings import after, subtract_instead
 from weft.cli import main
 from weft.errors import ArgumentError, MiscompilationError

@@ -8,7 +8,7 @@ import pytest
 
 import weft
 import weft.check.entry as entry
-import weft.codegen.lane_passes as lane_passes
+import weft.codegen.lanes.lane_passes as lane_passes
 import weft.loops.build as build
 import weft.passes.loop_jobs as loop_jobs
 from check.test_findings import after, invert_branches, subtract_instead

@@ -12,7 +12,7 @@ from check.test_findings import after, subtract_instead
 from weft import cuda, prange
 from weft.check import sampling
 from weft.check.sampling import run_sampled, sample
-from weft.codegen import lane_passes
+from weft.codegen.lanes import lane_passes
 from weft.diag.errors import MiscompilationError
 from weft.options import check_step, checking
 

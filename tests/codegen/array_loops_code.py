@@ -18,7 +18,7 @@ from codegen.machine_code import ISAS, compile_kernel
 from generators.array_loops import REACH, THREADS, array_program
 from transform.replaced_loads import ARGUMENTS, SIZES, run
 from weft.analysis.questions.solution import Solution
-from weft.codegen import plain_passes
+from weft.codegen.lanes import plain_passes
 from weft.interp import Program
 from weft.ir import BasicBlock, Instruction
 from weft.ir.reader import read_module

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft.codegen.parallel_loops import _stores_apart
+from weft.codegen.parallel.parallel_loops import _stores_apart
 from weft.ir.reader import read_module
 
 PROGRAM = """

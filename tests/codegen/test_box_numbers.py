@@ -7,7 +7,7 @@ import pytest
 
 from codegen.kernels import vector_function
 from codegen.machine_code import ISAS, compile_kernel
-from codegen.test_boxes import BLOCK, WORDS, kernel_text
+from codegen.order.test_boxes import BLOCK, WORDS, kernel_text
 from weft import interp
 from weft.interp import Program
 from weft.ir.reader import read_module

@@ -108,7 +108,7 @@ def test_passive_lanes_divide_by_one() -> None:
     )
     text = widened(kernel_text(guarded(body)))
     (chosen,) = lines(text, r"select <8 x i1> %c, <8 x i64> .*, <8 x i64> splat \(i64 1\)")
-    # Divided as doubles where they are small (`weft.target.ordinary_lanes`).
+    # Divided as doubles where they are small (`weft.target.rewrites.ordinary_lanes`).
     assert lines(text, rf"@weft\.ordinary\.sdiv\.v8i64\(<8 x i64> .*, <8 x i64> {chosen.split()[0]}\)")
     assert "select" not in widened(kernel_text(body))
 

@@ -6,8 +6,8 @@ import pytest
 from codegen.test_lane_continuations import DIVERGES, EARLY_RETURN, LOOP, STRIDED, kernel
 from weft import interp
 from weft.analysis.shapes import domain_named
-from weft.codegen.lane_passes import make_control_uniform
-from weft.codegen.lane_unit import LaneUnit
+from weft.codegen.lanes.lane_passes import make_control_uniform
+from weft.codegen.lanes.lane_unit import LaneUnit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.errors import BarrierDivergence
 from weft.interp import Geometry, Image, Memory, Program, run_function

@@ -14,9 +14,9 @@ import weft
 from codegen.differential import choice_of, judge
 from weft import cuda, opencl
 from weft.codegen import trials
+from weft.codegen.order.width import OpenChoice
 from weft.codegen.trials import may_try, pairs, run_better
 from weft.codegen.trials.pairs import PAUSE
-from weft.codegen.width import OpenChoice
 from weft.cuda.build import lower
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module

@@ -42,7 +42,7 @@ def test_uniform_access_is_no_dearer_than_contiguous_and_that_cheaper_than_rando
 
 @pytest.mark.parametrize("cpu", ["skylake", "icelake-server"])
 def test_gathers_cost_what_they_become_on_cores_where_they_are_slow(cpu: str) -> None:
-    """Up to so many lanes they are loads one by one, of more they stay (`weft.target.lone_loads`)."""
+    """Up to so many lanes they are loads one by one, of more they stay (`weft.target.rewrites.lone_loads`)."""
     machine = processor("x86_64", cpu)
     assert machine is not None and machine.isa.core.slow_gathers
     few, many = (memory_cost("load", "gather", 64, lanes, machine.isa).cycles for lanes in (32, 64))

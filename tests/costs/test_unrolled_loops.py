@@ -4,7 +4,7 @@ import pytest
 
 from weft.analysis.divergence import Divergence, analyze_divergence
 from weft.analysis.shapes import domain_named
-from weft.codegen.width import choose_width
+from weft.codegen.order.width import choose_width
 from weft.costs.lane_groups import WidthModel
 from weft.costs.unrolled_loops import loops_of_known_rounds
 from weft.graph.loops import loop_forest

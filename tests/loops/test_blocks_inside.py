@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import prange
-from weft.codegen.width import one_register
+from weft.codegen.order.width import one_register
 from weft.target.machine import TargetSpec
 
 TABLES = {n: np.random.default_rng(n).integers(-3, 4, (n, n)).astype(np.float32) for n in (4, 8, 16)}

@@ -14,7 +14,7 @@ from loops.test_auto import agree, auto
 from loops.test_rows_together import made_of, told
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
-from weft.passes import combined_ahead
+from weft.passes.forms import combined_ahead
 from weft.target.jit import load_object
 
 WIDTH = 20

@@ -22,7 +22,7 @@ from sequential.emitted import run_cuda, run_opencl
 from weft.frontend.clang import compile_c
 from weft.loops.analysis import analyze_file
 from weft.loops.emission.source import EmittedSource, emit_report
-from weft.report.loop_nests import LoopNestReport
+from weft.report.loops.nests import LoopNestReport
 from weft.target.jit import LoadedCode, load_object
 from weft.target.machine import TargetSpec, emit_object
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from loops.test_auto import agree, auto
-from weft.passes import loop_splits, loop_tiles
+from weft.passes.nests import loop_splits, loop_tiles
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 

@@ -5,7 +5,7 @@ import pytest
 
 from loops.test_auto import agree, auto
 from loops.test_loop_order import ikj, jki, kij
-from weft.passes import loop_tiles
+from weft.passes.nests import loop_tiles
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
 

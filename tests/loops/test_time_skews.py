@@ -15,7 +15,7 @@ from weft.frontend.clang import compile_c
 from weft.interp import Memory, run_function
 from weft.ir.reader import read_module
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes import time_skews
+from weft.passes.nests import time_skews
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec
 

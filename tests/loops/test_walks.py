@@ -10,7 +10,7 @@ import pytest
 import weft
 from bench.suite.loops_irregular import multi_radius
 from weft import cuda, prange
-from weft.codegen import walks
+from weft.codegen.order import walks
 from weft.diag.remarks import Remark, RemarkKind
 from weft.machine.host import chosen
 

@@ -24,7 +24,7 @@ from weft.analysis.symbolic.expression import as_expression
 from weft.ir import Argument
 from weft.loops.analysis import analyze_file
 from weft.machine.transactions import LINE, units
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 ARRAYS = {"a": np.int32, "b": np.int32, "c": np.int16, "d": np.uint8}
 BASE = 16 * LINE

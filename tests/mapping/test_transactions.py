@@ -20,7 +20,7 @@ from weft.analysis.symbolic.expression import as_expression
 from weft.ir import Argument
 from weft.loops.analysis import analyze_file
 from weft.machine.transactions import LINE, units
-from weft.report.loop_nests import LoopNestReport, LoopReport
+from weft.report.loops.nests import LoopNestReport, LoopReport
 
 FILE = Path(__file__).parent / "programs.c"
 BASE = 64 * LINE

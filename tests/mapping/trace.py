@@ -10,7 +10,7 @@ import numpy as np
 from weft.graph.loops import loop_forest
 from weft.ir import Instruction
 from weft.ir.cfg_view import cfg_of
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 
 class Trace:

@@ -19,7 +19,7 @@ from weft.interp.threads.active import ActiveSet
 from weft.ir import Argument, BasicBlock, Function, Instruction
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import IntType
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 STEPS = 60_000
 HALF = 2048

@@ -22,7 +22,7 @@ from weft.diag.errors import EmissionError
 from weft.frontend.clang import compile_c
 from weft.loops.analysis import analyze_file
 from weft.loops.emission.source import emit_report
-from weft.report.loop_nests import LoopNestReport
+from weft.report.loops.nests import LoopNestReport
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
 

@@ -18,7 +18,7 @@ from sequential.nests import HEAD, Nest, arguments
 from sequential.observer import known_expressions, observe, problems
 from weft import interp
 from weft.loops.analysis import analyze_file
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 BATCH = 20
 CALLS = 3

@@ -15,7 +15,7 @@ import numpy as np
 from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes import loop_splits, loop_tiles, packed_columns
+from weft.passes.nests import loop_splits, loop_tiles, packed_columns
 
 SAID = {
     "tiled": "are a tile",

@@ -16,7 +16,7 @@ import numpy as np
 from sequential.drawn import LENGTH, Arguments, both, compiled, difference
 from sequential.seeds import go_through
 from weft.loops.llvm_ir import vectorize_ir
-from weft.passes import time_skews
+from weft.passes.nests import time_skews
 
 
 class TimeNest:

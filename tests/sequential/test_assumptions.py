@@ -9,7 +9,7 @@ pytest.importorskip("ziglang", reason="clang comes with the ziglang wheel (extra
 
 from weft.analysis.sequential.verdicts import Verdict
 from weft.loops.analysis import analyze_file
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 
 def outermost(tmp_path: Path, body: str) -> LoopReport:

@@ -12,7 +12,7 @@ from weft.analysis.symbolic.atoms import Symbol
 from weft.analysis.symbolic.expression import as_expression, floor_division, maximum
 from weft.diag.errors import WeftError
 from weft.loops.analysis import analyze_file
-from weft.report.loop_costs import LoopSettings
+from weft.report.loops.costs import LoopSettings
 
 FILE = Path(__file__).parent / "thesis.c"
 

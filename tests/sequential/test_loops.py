@@ -17,7 +17,7 @@ from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict, verdict_if_independent
 from weft.frontend.python.signatures import parse_signature
 from weft.loops.analysis import analyze_file, analyze_python
-from weft.report.loop_nests import LoopNestReport, LoopReport
+from weft.report.loops.nests import LoopNestReport, LoopReport
 
 FILE = Path(__file__).parent / "loops.c"
 PYTHON = Path(__file__).parent / "loops.py"

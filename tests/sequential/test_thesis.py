@@ -14,7 +14,7 @@ from weft.analysis.symbolic.equations import solve
 from weft.analysis.symbolic.expression import as_expression
 from weft.ir import Instruction
 from weft.loops.analysis import analyze_file
-from weft.report.loop_nests import LoopNestReport, LoopReport
+from weft.report.loops.nests import LoopNestReport, LoopReport
 
 FILE = Path(__file__).parent / "thesis.c"
 

@@ -9,7 +9,7 @@ import weft
 from tensors.test_brush import jacobi, shared_row, transposed
 from weft import prange
 from weft.brush import AUTO
-from weft.codegen.brush_choice import candidates, is_of_one_loop
+from weft.codegen.parallel.brush_choice import candidates, is_of_one_loop
 from weft.diag.errors import SignatureError
 from weft.frontend.python.typeof import typeof
 from weft.ir.reader import read_module

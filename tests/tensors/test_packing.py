@@ -96,7 +96,7 @@ def test_panels_of_any_size(function, dtype, level, monkeypatch) -> None:
     monkeypatch.setenv("WEFT_CPU", level)
     monkeypatch.setenv("WEFT_CHECK", "0")
     for name in ("LEAST_ROWS", "LEAST_BOXES"):
-        monkeypatch.setattr(f"weft.codegen.panels.{name}", 1)
+        monkeypatch.setattr(f"weft.codegen.parallel.panels.{name}", 1)
     compiled = weft.jit(function, brush=(2, 8))
     for rows, depth, columns in [
         (9, 5, 19),

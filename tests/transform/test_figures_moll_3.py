@@ -10,8 +10,8 @@ import pytest
 from transform.chain import analysed, check_chain, returned
 from transform.figures import WIDTH, figure, parsed, redrawn
 from weft.analysis.shapes import domain_named
-from weft.codegen.lane_passes import vectorize
-from weft.codegen.lane_unit import LaneUnit, SimdForm
+from weft.codegen.lanes.lane_passes import vectorize
+from weft.codegen.lanes.lane_unit import LaneUnit, SimdForm
 from weft.codegen.widen.lanes import LaneSpace
 from weft.interp import Memory, run_function
 from weft.ir import Module

@@ -9,7 +9,8 @@ import pytest
 from weft.ir import Function
 from weft.ir.reader import read_module
 from weft.machine.targets import AVX2
-from weft.target import carried_choices, carried_last, definitions
+from weft.target import definitions
+from weft.target.rewrites import carried_choices, carried_last
 from weft.transform.loops import counter_banks, guard_bounds
 
 FILLED = """

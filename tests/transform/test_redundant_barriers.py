@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from weft.codegen.barrier_checks import check_barriers
+from weft.codegen.work_groups.barrier_checks import check_barriers
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify

@@ -96,7 +96,7 @@ class Export(Struct, frozen=True):
         Whether it uses the thread pool itself.
     arena, run_unit
         Of a kernel: fixed bytes, bytes by lane group, lanes along x, y and z; and what is in
-        `weft.codegen.run_unit`.
+        `weft.codegen.order.run_unit`.
     declaration
         Of a function of C: its prototype.
     strided

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from weft.check.vector_math import define_lane_by_lane
-from weft.codegen.parallel_launch import SETTINGS
+from weft.codegen.parallel.parallel_launch import SETTINGS
 from weft.interp import Program
 from weft.ir import Module
 from weft.ir.constants import zero_of

@@ -1,4 +1,4 @@
-"""The lane groups of a launch in rows, and running them, as `weft.codegen.rows` does."""
+"""The lane groups of a launch in rows, and running them, as `weft.codegen.order.rows` does."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from weft.loops.emission.subscripts import Shape
 from weft.loops.emitting import LANGUAGES, shapes_of
 from weft.loops.profiled_run import take_calls
 from weft.machine.gpu_devices import device
-from weft.report.loop_costs import LoopSettings
-from weft.report.loop_nests import LoopNestReport
+from weft.report.loops.costs import LoopSettings
+from weft.report.loops.nests import LoopNestReport
 
 
 def add_parser(subparsers: Any) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from weft.analysis.shapes import parse_args
 from weft.cli.switches import add_switches, switches_of
+from weft.codegen.order.width import MAX_WIDTH, one_register
 from weft.codegen.slots import SlotInterface
-from weft.codegen.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, PassError
 from weft.ir import Module
 from weft.ir.writer import write_module

@@ -1,4 +1,4 @@
-"""How much scratch memory a worker of a launch needs; what builds code for it is in `weft.codegen.arena_code`."""
+"""How much scratch memory a worker of a launch needs; the code that computes it is `codegen.work_groups.arena_code`."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _memory_cycles(instruction: Instruction, op: str, form: str, layout: DataLay
     if is_masked(instruction) and form == "contiguous":
         if not isa.masks_memory(bits):
             if op == "load":
-                # All lanes load, where they are known to be in one page (`weft.target.masked_loops`).
+                # All lanes load, where they are known to be in one page (`weft.target.rewrites.masked_loops`).
                 return memory_cost(op, form, bits, type.count, isa).cycles + constants_of(isa).test
             # LLVM takes it apart into an access for each lane behind a test.
             return memory_cost(op, "gather", bits, type.count, isa).cycles

@@ -87,7 +87,7 @@ NARROW_DIVISIONS: dict[str, Cost] = {op: Cost(40, 26) for op in ("udiv", "sdiv",
 """Of integers of 32 bits or less, in lanes: two registers of doubles are divided for one of theirs."""
 
 CALLED_REMAINDER = Cost(40, 30, per_lane=True)
-"""A remainder of floats for which there is a call of the C library (`weft.target.ordinary_lanes`)."""
+"""A remainder of floats for which there is a call of the C library (`weft.target.rewrites.ordinary_lanes`)."""
 
 MATH_CALL = Cost(40, 12)
 """One call of a vector math library, a register."""
@@ -139,7 +139,7 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
         if lanes > MOST_LONE_LOADS:
             cycles = constants.slow_gather * max(1, lanes * element_bits // isa.vector_bits)
             return Cost(one.latency + cycles, cycles)
-        # Addresses go through memory (`weft.target.lone_loads`), which spares taking them apart.
+        # Addresses go through memory (`weft.target.rewrites.lone_loads`), which spares taking them apart.
         overhead = constants.gather_lane
     else:
         # Gathers and scatters are taken apart where there are no mask registers. A gather is hardly faster than its
@@ -151,7 +151,7 @@ def memory_cost(op: str, form: str, element_bits: int, lanes: int, isa: Isa) -> 
 
 
 def table_cost(blocks: int, lanes: int, isa: Isa) -> Cost | None:
-    """Return what a lookup in a table of so many times 64 bytes costs (`weft.target.tables`).
+    """Return what a lookup in a table of so many times 64 bytes costs (`weft.target.rewrites.tables`).
 
     None where no instruction permutes bytes.
     """
@@ -217,7 +217,7 @@ def interleave_cost(op: str, members: int, units: int, isa: Isa, masked: bool, u
         Whether the wide accesses are masked, be it for passive lanes or for gaps.
     unit_bits
         Bits of what registers are made of. Where there is no instruction for such under a mask, each register is asked
-        for: whether it is in one page, and any lane active (`weft.target.masked_loops`).
+        for: whether it is in one page, and any lane active (`weft.target.rewrites.masked_loops`).
     """
     access = (_LOADS if op == "load" else _STORES)["contiguous"].cycles
     if masked:

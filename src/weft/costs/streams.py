@@ -11,7 +11,7 @@ model has for an iteration along one row, for each byte that it reads or writes,
 * from 0.2 on four rows took 1.34 to 1.66 times, and two 1.3 to 1.45, in rows of 500, 512, 1000 and 1024 elements.
 
 On AMD's Zen 4 and 5 nests of all kinds gained, and as much at 1000 by 1000 doubles as where they fit; four rows more
-than two, unless these compete for the same sets of the first-level cache (`weft.codegen.row_versions`).
+than two, unless these compete for the same sets of the first-level cache (`weft.codegen.parallel.row_versions`).
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 The thesis leaves a cost model of brushes to future work, and observes that codes with more than 35 % shuffles are slow,
 and those with more than half arithmetic no faster than others. Here each kind of instruction is counted in registers
 and weighed with the throughput of the table in `weft.costs.instructions`. Memory and arithmetic run at the same time:
-the longer of both counts, and a part of the other. Values that find no register are stored and loaded again, and a
-loop takes at least as long as what it hands on from one iteration to the next. What is called a fit was fitted to six
-to nine brushes of nine stencils of 3 to 21 points that are in no published table, in floats and doubles, AVX-512 and
-AVX2, at four sizes that fit a second-level cache, on an Intel server core, together with `weft.codegen.brush_choice`:
-the mean error of a brush's cycles over the innermost loop's is 17 %, and what is best by the model takes 1.10 times as
-long as what is best (geometric mean; 26 % and 1.13 with what had been fitted to the nests of ``bench.tensors``).
+the longer of both counts, and a part of the other. Values that find no register are stored and loaded again, and a loop
+takes at least as long as what it hands on from one iteration to the next. What is called a fit was fitted to six to
+nine brushes of nine stencils of 3 to 21 points that are in no published table, in floats and doubles, AVX-512 and AVX2,
+at four sizes that fit a second-level cache, on an Intel server core, together with
+`weft.codegen.parallel.brush_choice`: the mean error of a brush's cycles over the innermost loop's is 17 %, and what is
+best by the model takes 1.10 times as long as what is best (geometric mean; 26 % and 1.13 with what had been fitted to
+the nests of ``bench.tensors``).
 """
 
 from __future__ import annotations

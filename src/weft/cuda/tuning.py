@@ -1,8 +1,8 @@
 """``cuda.jit(tune="measure")``: the lane group that is fastest on the arrays of the first launch.
 
-Tried are widths, and where work-groups have rows boxes of several of these, which no model chooses for kernels that
-run along rows beyond work-groups, but for products of matrices (`weft.codegen.boxes`): stencils and transpositions take
-0.3 to 2.7 of the time in them. `weft.runtime.tuning` measures.
+Tried are widths, and where work-groups have rows boxes of several of these, which no model chooses for kernels that run
+along rows beyond work-groups, but for products of matrices (`weft.codegen.order.boxes`): stencils and transpositions
+take 0.3 to 2.7 of the time in them. `weft.runtime.tuning` measures.
 """
 
 from __future__ import annotations

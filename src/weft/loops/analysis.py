@@ -24,11 +24,11 @@ from weft.loops.handed_elements import hand_on_elements
 from weft.loops.observations import Observations
 from weft.loops.observer import LoopObserver
 from weft.loops.profiled_run import Calls, run_c_program, run_calls
-from weft.passes.loop_order import Change, order_loops
+from weft.passes.nests.loop_order import Change, order_loops
 from weft.report.llvm_programs import chosen_functions
-from weft.report.loop_costs import LoopSettings
-from weft.report.loop_counters import loops_around
-from weft.report.loop_nests import FoundValue, LoopNestReport, LoopReport, report_on_loops
+from weft.report.loops.costs import LoopSettings
+from weft.report.loops.counters import loops_around
+from weft.report.loops.nests import FoundValue, LoopNestReport, LoopReport, report_on_loops
 from weft.report.text_source import TextSource
 from weft.target.linking import LinkError, link_texts
 from weft.target.llvm import disassemble
@@ -79,7 +79,7 @@ def analyze_python(
 ) -> LoopNestReport:
     """Analyse a Python function for types of its arguments, and run `calls` of it on the interpreter.
 
-    With `order` loops change places first where that pays (`weft.passes.loop_order`).
+    With `order` loops change places first where that pays (`weft.passes.nests.loop_order`).
     """
     code = function.__code__
     if len(types) != code.co_argcount:

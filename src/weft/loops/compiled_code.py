@@ -7,8 +7,8 @@ from functools import partial
 
 from weft.analysis.divergence import is_kernel
 from weft.analysis.shapes import ArgumentShape, Signature
-from weft.codegen.vectorization import VectorizationSummary
-from weft.codegen.width import one_register
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.order.width import one_register
 from weft.diag.remarks import Remark
 from weft.ir import Function, Module
 from weft.options import CompileOptions

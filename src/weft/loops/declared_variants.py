@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from weft.analysis.divergence.operands import Operands
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.declared_simd import declared_variants, variant_type
+from weft.codegen.simd_functions.declared_simd import declared_variants, variant_type
 from weft.diag.errors import UnsupportedError
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import Builder, Function, Module, Value

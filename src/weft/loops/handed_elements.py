@@ -21,7 +21,7 @@ from weft.analysis.sequential.patterns import Pattern, element_pattern
 from weft.analysis.sequential.verdicts import Verdict
 from weft.ir import BasicBlock, Function, Instruction
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE
-from weft.report.loop_nests import LoopNestReport
+from weft.report.loops.nests import LoopNestReport
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from weft.analysis.shapes import parse_args
 from weft.brush import AUTO, brush_of
-from weft.codegen.width import MAX_WIDTH, one_register
+from weft.codegen.order.width import MAX_WIDTH, one_register
 from weft.diag.errors import ArgumentError, CompileError
 from weft.diag.remarks import RemarkLog
 from weft.frontend.clang import SUFFIXES, compile_c

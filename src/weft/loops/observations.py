@@ -6,7 +6,7 @@ from weft.analysis.sequential.accesses import Access, Accesses
 from weft.analysis.sequential.scope import LoopContext, line_of
 from weft.analysis.sequential.verdicts import LoopVerdict
 from weft.loops.observer import LoopObserver
-from weft.report.loop_observed import ObservedDependence, ObservedLoop
+from weft.report.loops.observed import ObservedDependence, ObservedLoop
 
 
 class Observations:

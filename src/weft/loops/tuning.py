@@ -59,7 +59,7 @@ def _of_width(options: JitOptions, width: int | None) -> JitOptions:
 
 def _brushes(function: FunctionType, types: tuple[KernelType, ...], options: JitOptions) -> list[JitOptions]:
     """What runs without a brush, one register of a row, which is read most steadily, and the model's best brushes."""
-    from weft.codegen.brush_choice import is_of_one_loop
+    from weft.codegen.parallel.brush_choice import is_of_one_loop
     from weft.loops.build import lower
 
     lowered, _, _ = lower(function, types, None, replace(options, tune=None), Timings())

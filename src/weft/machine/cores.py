@@ -27,7 +27,7 @@ class Core(Struct, frozen=True):
         waits for all of its loads since 2023 (gather data sampling). Measured on Ice Lake: a gather of 8 doubles, or
         of 16 floats, takes 25 cycles from the nearest cache; 8 loads of each 7 cycles.
     slow_masked_stores
-        Whether stores under a mask of a vector are microcode (`weft.target.whole_stores`).
+        Whether stores under a mask of a vector are microcode (`weft.target.rewrites.whole_stores`).
     fast_gathers
         Whether a gather is faster than its lanes' loads one by one, without registers for masks, too. Measured on
         Emerald Rapids, whose core is that of Alder Lake with AVX-512: a gather of 8 floats takes 4.2 cycles from the

@@ -17,24 +17,24 @@ from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
 from weft.analysis.sequential.scope import LoopContext, Program, Scope
 from weft.analysis.symbolic.integer_sets import has_isl
-from weft.codegen.width import one_register
+from weft.codegen.order.width import one_register
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
 from weft.ir import Function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import mark_in_step
-from weft.passes.chosen_loops import PASS, Search
-from weft.passes.combined_ahead import CombinedAhead, combine_rounds_ahead
-from weft.passes.kept_elements import keep_elements
-from weft.passes.loop_order import order_loops, undo
-from weft.passes.loop_splits import split_loops
+from weft.passes.forms.combined_ahead import CombinedAhead, combine_rounds_ahead
+from weft.passes.forms.kept_elements import keep_elements
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.mark_chosen import apply_chosen
-from weft.passes.range_splits import split_ranges
-from weft.passes.rows_ahead import run_rows_ahead
-from weft.passes.rows_together import RowsTogether, add_rows_together
-from weft.passes.time_skews import Skewed, skew_over_time
+from weft.passes.nests.chosen_loops import PASS, Search
+from weft.passes.nests.loop_order import order_loops, undo
+from weft.passes.nests.loop_splits import split_loops
+from weft.passes.nests.range_splits import split_ranges
+from weft.passes.nests.rows_ahead import run_rows_ahead
+from weft.passes.nests.rows_together import RowsTogether, add_rows_together
+from weft.passes.nests.time_skews import Skewed, skew_over_time
 from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.early_tests import test_present_values
 from weft.transform.loops.flag_choices import flag_choices

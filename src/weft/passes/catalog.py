@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.codegen.lane_passes import LANES
-from weft.codegen.plain_passes import BY_POLICY, GUESSED_RANGES, NARROWING
+from weft.codegen.lanes.lane_passes import LANES
+from weft.codegen.lanes.plain_passes import BY_POLICY, GUESSED_RANGES, NARROWING
 from weft.diag.errors import PassError
 from weft.passes.declared import Pass, PassList
 from weft.passes.foreign import FOREIGN_FUNCTIONS, FOREIGN_LOOPS, INLINING, SIGNATURES

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from weft.analysis.shapes import Shape, Signature, domain_named
-from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_unit import LaneUnit, SimdForm
+from weft.codegen.lanes.lane_unit import LaneUnit, SimdForm
+from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.lanes import LaneSpace
 from weft.ir import Function, Module, Value
 from weft.ir.function import Linkage

@@ -12,14 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.analysis.shapes import domain_named
-from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import LANES, vectorize
-from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.lanes_around import source_loop
-from weft.codegen.parallel_loops import run_in_place, strip_mine
-from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, LANES_IN_TURN, NARROWING, narrowing_passes
-from weft.codegen.remarks import remark_vectorization
-from weft.codegen.whole_function import function_unit
+from weft.codegen.lanes.lane_passes import LANES, vectorize
+from weft.codegen.lanes.lane_unit import LaneUnit
+from weft.codegen.lanes.plain_passes import BODIES, GUESSED_RANGES, LANES_IN_TURN, NARROWING, narrowing_passes
+from weft.codegen.parallel.lanes_around import source_loop
+from weft.codegen.parallel.parallel_loops import run_in_place, strip_mine
+from weft.codegen.said.remarks import remark_vectorization
+from weft.codegen.simd_functions.functions import FunctionVectorizer
+from weft.codegen.simd_functions.whole_function import function_unit
 from weft.codegen.widen.lanes import LaneSpace
 from weft.diag.errors import ArgumentError
 from weft.diag.remarks import RemarkKind
@@ -30,16 +30,16 @@ from weft.ir.function import Linkage
 from weft.ir.locations import span_of
 from weft.machine.vector_abi import vector_name
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.brush_nest import brush_nest, with_short_rows
-from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import LegalLoop, Wanted, find_loops, promises_of
 from weft.passes.foreign_unit import ForeignFunctionUnit, ForeignLoopUnit, ForeignUnit
-from weft.passes.idle_iterations import IDLE_ITERATIONS
+from weft.passes.forms.idle_iterations import IDLE_ITERATIONS
 from weft.passes.lane_parameters import every_parameter, simd_parameters
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.loop_unit import FoundLoop
 from weft.passes.loops_in_place import run_in_step, run_nest_in_place
+from weft.passes.nests.brush_nest import brush_nest, with_short_rows
+from weft.passes.nests.butterflies import BUTTERFLIES
 from weft.passes.runner import Runner
 from weft.passes.scalar import (
     CANONICAL,

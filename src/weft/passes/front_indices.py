@@ -14,7 +14,7 @@ from weft.analysis.loops.along_rows import counts_from_the_end
 from weft.analysis.sequential.accesses import Accesses
 from weft.ir import Instruction
 from weft.ir.types import IntType
-from weft.passes.chosen_loops import Chosen
+from weft.passes.nests.chosen_loops import Chosen
 
 
 def front_indices(accesses: Accesses, chosen: Chosen) -> list[Instruction]:

@@ -1,9 +1,9 @@
-"""Which kernels without barriers run in boxes of several rows of threads (`weft.codegen.bands`).
+"""Which kernels without barriers run in boxes of several rows of threads (`weft.codegen.order.bands`).
 
 Of a kernel that transposes, or turns arrays of structures, some accesses are neighbours along the dimension of the
 lanes, and others along another one. Boxes of threads along both have neither gathers nor scatters. Which box is best,
 and whether it is better than rows, is found as for nests of loops: the SIMD code of each is made and weighed
-(`weft.codegen.brush_choice`). What is tried is tried on copies.
+(`weft.codegen.parallel.brush_choice`). What is tried is tried on copies.
 
 Precondition: a plan of lane groups in rows. Postcondition: the same; the function is as it was.
 """
@@ -18,14 +18,20 @@ from msgspec.structs import replace
 from weft.analysis.divergence import FunctionFacts
 from weft.analysis.divergence.result import Form
 from weft.brush import Brush
-from weft.codegen.boxes import box_shapes
-from weft.codegen.brush_choice import WORTHWHILE, Weighed, elements_of_accessed, is_of_one_loop, weigh
-from weft.codegen.dimension import analyze_along
-from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.lane_passes import LANES
-from weft.codegen.lane_unit import SimdForm
+from weft.codegen.lanes.lane_passes import LANES
+from weft.codegen.lanes.lane_unit import SimdForm
+from weft.codegen.order.boxes import box_shapes
+from weft.codegen.order.dimension import analyze_along
+from weft.codegen.order.width import one_register
+from weft.codegen.parallel.brush_choice import (
+    WORTHWHILE,
+    Weighed,
+    elements_of_accessed,
+    is_of_one_loop,
+    weigh,
+)
+from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import one_register
 from weft.costs.vector_code import VectorCosts, vector_costs
 from weft.graph.loops import loop_forest
 from weft.ir import Function

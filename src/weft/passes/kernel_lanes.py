@@ -10,16 +10,16 @@ from contextlib import contextmanager
 
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.codegen import trials
-from weft.codegen.boxes import box_of_shared_rows
-from weft.codegen.dimension import analyze_along
-from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.plain_passes import GUESSED_RANGES, INNER_VERSIONS, NARROWING, is_better_at_no_edge
-from weft.codegen.remarks import THREADS_ALONE, remark_alone, remark_rows
-from weft.codegen.row_starts import may_begin_anywhere
-from weft.codegen.walks import Walk, choose_walk
-from weft.codegen.warps import require_warps
+from weft.codegen.lanes.lane_unit import LaneUnit
+from weft.codegen.lanes.plain_passes import GUESSED_RANGES, INNER_VERSIONS, NARROWING, is_better_at_no_edge
+from weft.codegen.order.boxes import box_of_shared_rows
+from weft.codegen.order.dimension import analyze_along
+from weft.codegen.order.row_starts import may_begin_anywhere
+from weft.codegen.order.walks import Walk, choose_walk
+from weft.codegen.order.width import WidthChoice, choose_width, one_register, open_choice
+from weft.codegen.said.remarks import THREADS_ALONE, remark_alone, remark_rows
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import WidthChoice, choose_width, one_register, open_choice
+from weft.codegen.work_groups.warps import require_warps
 from weft.costs.one_thread import may_be_alone
 from weft.diag.remarks import RemarkKind
 from weft.ir import Function

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weft.analysis.flushed_numbers import LEFT, flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
-from weft.codegen.barrier_checks import analyze_group
-from weft.codegen.group_copies import mark_updates
 from weft.codegen.stack import lanes_with_room, require_room
+from weft.codegen.work_groups.barrier_checks import analyze_group
+from weft.codegen.work_groups.group_copies import mark_updates
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
 from weft.ir.cfg_view import cfg_of
@@ -22,7 +22,7 @@ from weft.passes.scalar import (
     CANONICAL,
 )
 from weft.passes.stages import Form, Runnable
-from weft.target.flushing_mode import has_flushing_mode
+from weft.target.rewrites.flushing_mode import has_flushing_mode
 from weft.transform.groups.known_block import know_block
 from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
 from weft.transform.groups.settled_positions import settle_positions

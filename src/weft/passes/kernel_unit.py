@@ -7,14 +7,14 @@ from msgspec import Struct, field
 from weft.analysis.divergence import Divergence, FunctionFacts
 from weft.analysis.memory.updated_arrays import UpdatedArrays
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.dimension import analyze_along
-from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.group_program import GroupProgram
-from weft.codegen.lane_groups import ThreadKernel
-from weft.codegen.vectorization import VectorizationSummary
-from weft.codegen.walks import Walk
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.order.dimension import analyze_along
+from weft.codegen.order.walks import Walk
+from weft.codegen.order.width import OpenChoice
+from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import OpenChoice
+from weft.codegen.work_groups.group_program import GroupProgram
+from weft.codegen.work_groups.lane_groups import ThreadKernel
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import Function, Module
@@ -31,7 +31,7 @@ from weft.transform.groups.grid_walks import GridWalk
 
 
 class Bands(Struct, frozen=True):
-    """In which boxes the threads of a kernel run, in bands of rows (`weft.codegen.bands`).
+    """In which boxes the threads of a kernel run, in bands of rows (`weft.codegen.order.bands`).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class KernelUnit(Struct):
     bands, of_bands
         The box of threads that most of them run in, in bands of rows, where they do; and the function for that.
     divided, of_divided
-        The same of threads whose numbers are divided into columns and rows (`weft.codegen.divided_rows`); and the
+        The same of threads whose numbers are divided into columns and rows (`weft.codegen.order.divided_rows`); and the
         functions for that: of a box, of one thread, and the one that says how many columns and rows there are.
     flushing
         Whether the processor is to flush numbers that are subnormal.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from weft.codegen import trials
-from weft.codegen.barrier_checks import check_barriers, remark_kept_values
-from weft.codegen.box_remarks import remark_box
-from weft.codegen.continuations import GroupContinuations, thread_by_thread
-from weft.codegen.group_copies import run_groups_with_copies
-from weft.codegen.group_order import common_loads
-from weft.codegen.groups import build_group_entry
-from weft.codegen.lane_passes import LANES
-from weft.codegen.obstacles import clear_obstacles
-from weft.codegen.remarks import remark_vectorization
+from weft.codegen.lanes.lane_passes import LANES
+from weft.codegen.lanes.obstacles import clear_obstacles
+from weft.codegen.order.group_order import common_loads
+from weft.codegen.said.box_remarks import remark_box
+from weft.codegen.said.remarks import remark_vectorization
+from weft.codegen.work_groups.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.work_groups.continuations import GroupContinuations, thread_by_thread
+from weft.codegen.work_groups.group_copies import run_groups_with_copies
+from weft.codegen.work_groups.groups import build_group_entry
 from weft.diag.remarks import RemarkKind
 from weft.ir.intrinsics import ARRIVE
 from weft.ir.locations import span_of
@@ -49,6 +49,7 @@ from weft.passes.lane_programs import (
     widen_own_stacks,
     widen_rounds,
 )
+from weft.passes.nests.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.scalar import (
     AGGREGATES,
     CANONICAL,
@@ -80,7 +81,6 @@ from weft.passes.scalar_numbers import (
     WIDE_ADDRESSES,
     WIDE_COMPARISONS,
 )
-from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form, Runnable
 from weft.transform.splitting.barriers import has_grid_barrier, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step

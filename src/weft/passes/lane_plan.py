@@ -4,7 +4,7 @@
 kernel                         lane groups
 =============================  =================================================================================
 with warp operations           a warp: threads of consecutive linear numbers, or a box of threads where these are one
-for work-groups of one shape   a box of threads of several rows (`weft.codegen.boxes`)
+for work-groups of one shape   a box of threads of several rows (`weft.codegen.order.boxes`)
 with barriers                  neighbours along x; narrower ones for smaller work-groups, launched as a specialization
 without                        neighbours along the dimension that memory wants, of rows that groups may be merged to
 =============================  =================================================================================
@@ -21,7 +21,8 @@ from math import prod
 from msgspec import Struct
 
 from weft.analysis.divergence import Divergence, FunctionFacts
-from weft.codegen.boxes import (
+from weft.codegen.lanes.obstacles import why_not_vectorized
+from weft.codegen.order.boxes import (
     Block,
     barrier_weights,
     box_of,
@@ -31,12 +32,8 @@ from weft.codegen.boxes import (
     prefers_boxes,
     warp_box,
 )
-from weft.codegen.dimension import choose_dimension
-from weft.codegen.inner_loops import prefers_inner_loops
-from weft.codegen.obstacles import why_not_vectorized
-from weft.codegen.trials import may_try
-from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import (
+from weft.codegen.order.dimension import choose_dimension
+from weft.codegen.order.width import (
     MAX_WIDTH,
     WidthChoice,
     choose_width,
@@ -44,6 +41,9 @@ from weft.codegen.width import (
     may_be_open,
     one_register,
 )
+from weft.codegen.parallel.inner_loops import prefers_inner_loops
+from weft.codegen.trials import may_try
+from weft.codegen.widen.lanes import LaneSpace
 from weft.costs.constants import constants_of
 from weft.ir import Function
 from weft.machine.targets import Isa

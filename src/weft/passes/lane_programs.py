@@ -8,26 +8,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.analysis.shapes import Shape, domain_named
-from weft.codegen.bands import BandKernel
-from weft.codegen.box_kernel import BoxKernel
-from weft.codegen.boxes import box_shapes, is_whole
-from weft.codegen.continuations import GroupContinuations
-from weft.codegen.divided_rows import DividedRows
-from weft.codegen.entry_guard import guard_by_bits, guard_by_lane, guard_by_lane_range
-from weft.codegen.functions import FunctionVectorizer
-from weft.codegen.group_program import GroupProgram
-from weft.codegen.lane_groups import LaneKernel
-from weft.codegen.lane_passes import vectorize
-from weft.codegen.lane_unit import LaneUnit, SimdForm
-from weft.codegen.remarks import remark_guards
-from weft.codegen.rows import RowKernel
-from weft.codegen.vectorization import VectorizationSummary
-from weft.codegen.vectorize_barriers import vectorize_at_barriers
-from weft.codegen.walks import by_own_stacks
-from weft.codegen.warp_continuations import WarpContinuations
+from weft.codegen.lanes.lane_passes import vectorize
+from weft.codegen.lanes.lane_unit import LaneUnit, SimdForm
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.order.bands import BandKernel
+from weft.codegen.order.boxes import box_shapes, is_whole
+from weft.codegen.order.divided_rows import DividedRows
+from weft.codegen.order.rows import RowKernel
+from weft.codegen.order.walks import by_own_stacks
+from weft.codegen.order.width import lanes_of_rest
+from weft.codegen.said.remarks import remark_guards
+from weft.codegen.simd_functions.entry_guard import guard_by_bits, guard_by_lane, guard_by_lane_range
+from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.calls import called_seldom
 from weft.codegen.widen.lanes import LaneSpace
-from weft.codegen.width import lanes_of_rest
+from weft.codegen.work_groups.box_kernel import BoxKernel
+from weft.codegen.work_groups.continuations import GroupContinuations
+from weft.codegen.work_groups.group_program import GroupProgram
+from weft.codegen.work_groups.lane_groups import LaneKernel
+from weft.codegen.work_groups.vectorize_barriers import vectorize_at_barriers
+from weft.codegen.work_groups.warp_continuations import WarpContinuations
 from weft.graph.loops import loop_forest
 from weft.ir import Function, Value
 from weft.ir.cfg_view import cfg_of

@@ -8,21 +8,20 @@ from weft.analysis.loops.loop_promises import LoopPromises
 from weft.analysis.loops.parallel_loops import ParallelLoop, captured_by
 from weft.analysis.loops.parallel_nests import ParallelNest, lane_loops, parallel_nest
 from weft.brush import Brush
-from weft.codegen.few_iterations import few_for
-from weft.codegen.lanes_around import WHERE_MANY, keep_lanes_for_many
-from weft.codegen.nest_launch import run_nest_in_parallel
-from weft.codegen.parallel_launch import run_in_parallel
-from weft.codegen.parallel_loops import strip_mine
-from weft.codegen.parallel_nests import strip_mine_nest
-from weft.codegen.private_launch import run_with_copies
+from weft.codegen.parallel.few_iterations import few_for
+from weft.codegen.parallel.lanes_around import WHERE_MANY, keep_lanes_for_many
+from weft.codegen.parallel.nest_launch import run_nest_in_parallel
+from weft.codegen.parallel.parallel_launch import run_in_parallel
+from weft.codegen.parallel.parallel_loops import strip_mine
+from weft.codegen.parallel.parallel_nests import strip_mine_nest
+from weft.codegen.parallel.private_launch import run_with_copies
 from weft.codegen.trials import BOTH_WAYS, may_try
 from weft.ir import Instruction
 from weft.ir.lane_updates import is_lane_update
 from weft.ir.locations import span_of
-from weft.passes.brush_nest import again, brush_nest, share_rows, with_short_rows
 from weft.passes.find_loops import LegalLoop, promises_inside, promises_of
+from weft.passes.forms.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.jit_unit import JitUnit
-from weft.passes.lock_step_form import LITTLE_WORK, is_worth_lanes
 from weft.passes.loop_unit import ROUNDED, FoundLoop
 from weft.passes.loops_in_place import (
     plan_again,
@@ -31,6 +30,7 @@ from weft.passes.loops_in_place import (
     run_nest_in_place,
     unmark_nest,
 )
+from weft.passes.nests.brush_nest import again, brush_nest, share_rows, with_short_rows
 from weft.passes.scalar import INLINED_BODY
 from weft.transform.loops.private_frames import privatize_frames
 from weft.transform.loops.private_updates import updated_pointers

@@ -7,13 +7,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.codegen.box_remarks import remark_box
-from weft.codegen.lane_passes import LANES
-from weft.codegen.lane_unit import LaneUnit
-from weft.codegen.parallel_loops import StripMinedLoop, widen_loop
-from weft.codegen.remarks import remark_alone, remark_vectorization
+from weft.codegen.lanes.lane_passes import LANES
+from weft.codegen.lanes.lane_unit import LaneUnit
+from weft.codegen.order.walks import by_own_stacks
+from weft.codegen.parallel.parallel_loops import StripMinedLoop, widen_loop
+from weft.codegen.said.box_remarks import remark_box
+from weft.codegen.said.remarks import remark_alone, remark_vectorization
 from weft.codegen.trials import BOTH_WAYS
-from weft.codegen.walks import by_own_stacks
 from weft.diag.remarks import RemarkKind
 from weft.passes.declared import Meaning, Pass
 from weft.passes.loop_unit import FoundLoop, LoopUnit

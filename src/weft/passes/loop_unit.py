@@ -7,9 +7,9 @@ from msgspec import Struct, field
 from weft.analysis.loops.reductions import Combination
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.brush import BrushOption
-from weft.codegen.brush_choice import Weighed
-from weft.codegen.parallel_loops import StripMinedLoop
-from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.parallel.brush_choice import Weighed
+from weft.codegen.parallel.parallel_loops import StripMinedLoop
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import BasicBlock, Function, Module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.codegen.parallel_launch import run_alone
-from weft.codegen.plain_passes import BODIES, GUESSED_RANGES, NARROWING
+from weft.codegen.lanes.plain_passes import BODIES, GUESSED_RANGES, NARROWING
+from weft.codegen.parallel.parallel_launch import run_alone
 from weft.codegen.slots import build_slot_entry
 from weft.diag.errors import UnsupportedError
 from weft.graph.loops import Loop, loop_forest
@@ -14,16 +14,17 @@ from weft.ir.heap import uses_heap
 from weft.ir.intrinsics import kind_of
 from weft.ir.locations import span_of
 from weft.passes.auto_loops import find_auto_loops
-from weft.passes.blocks_inside import BLOCKS_INSIDE
-from weft.passes.butterflies import BUTTERFLIES
 from weft.passes.declared import Meaning, Pass, PassList
 from weft.passes.find_loops import Wanted, find_loops, promises_of
-from weft.passes.idle_iterations import IDLE_ITERATIONS
+from weft.passes.forms.idle_iterations import IDLE_ITERATIONS
 from weft.passes.jit_unit import JitUnit
 from weft.passes.loop_jobs import run_on_all_cores
 from weft.passes.loop_lanes import IN_LANES
+from weft.passes.nests.blocks_inside import BLOCKS_INSIDE
+from weft.passes.nests.butterflies import BUTTERFLIES
+from weft.passes.nests.promised_nests import prove_promised_nests
+from weft.passes.nests.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.plain_loops import PLAIN_LOOPS
-from weft.passes.promised_nests import prove_promised_nests
 from weft.passes.scalar import (
     CANONICAL,
     CHOICES,
@@ -55,7 +56,6 @@ from weft.passes.scalar_numbers import (
     SHORT_CONVERSIONS,
     WIDE_ADDRESSES,
 )
-from weft.passes.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
 

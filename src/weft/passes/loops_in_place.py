@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from weft.analysis.loops.parallel_loops import ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import lane_loops, parallel_nest
-from weft.codegen.few_iterations import few_for, keep_for_few
-from weft.codegen.lanes_around import keep_lanes_around
-from weft.codegen.parallel_loops import run_in_place, strip_mine
-from weft.codegen.scan_launch import run_scans_in_parallel, totals_of
-from weft.codegen.width import one_register
+from weft.codegen.order.width import one_register
+from weft.codegen.parallel.few_iterations import few_for, keep_for_few
+from weft.codegen.parallel.lanes_around import keep_lanes_around
+from weft.codegen.parallel.parallel_loops import run_in_place, strip_mine
+from weft.codegen.parallel.scan_launch import run_scans_in_parallel, totals_of
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Function
 from weft.ir.cfg_view import cfg_of
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import unmark
-from weft.passes.blocks_inside import lanes_of_all
-from weft.passes.brush_nest import share_rows
 from weft.passes.find_loops import LegalLoop, promises_of
 from weft.passes.loop_unit import FoundLoop, LoopUnit
+from weft.passes.nests.blocks_inside import lanes_of_all
+from weft.passes.nests.brush_nest import share_rows
 
 
 def run_lanes_inside(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from weft.analysis.sequential.scope import ArrayParameters
-from weft.codegen.brush_choice import Weighed
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.parallel.brush_choice import Weighed
 from weft.codegen.slots import SlotInterface
-from weft.codegen.vectorization import VectorizationSummary
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.heap import uses_heap
@@ -20,8 +20,8 @@ from weft.options import Timings, checking
 from weft.passes.jit_unit import JitUnit
 from weft.passes.loops import LOOPS
 from weft.passes.machine_text import machine_text
+from weft.passes.nests.short_rows import SHORT_ROWS
 from weft.passes.runner import Runner
-from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Stage, StageLog, log_of
 from weft.target.machine import TargetSpec
 from weft.target.offered_math import offer_vector_math

@@ -1,7 +1,8 @@
 """From the P-LLVM of a kernel to LLVM text, and on to code.
 
-That is done in two parts. Behind the first it is known which lengths of short rows matter (`weft.passes.short_rows`):
-launches that have such rows run code that knows them, and the second part is left out where no others come.
+That is done in two parts. Behind the first it is known which lengths of short rows matter
+(`weft.passes.nests.short_rows`): launches that have such rows run code that knows them, and the second part is left out
+where no others come.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.run_unit import RunUnit
-from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.lanes.vectorization import VectorizationSummary
+from weft.codegen.order.run_unit import RunUnit
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
 from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
@@ -20,18 +21,18 @@ from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
 from weft.passes.machine_text import machine_text
+from weft.passes.nests.short_rows import SHORT_ROWS
 from weft.passes.runner import Runner
-from weft.passes.short_rows import SHORT_ROWS
 from weft.passes.stages import Form, Runnable, Stage, StageLog, log_of
 from weft.runtime.launch_terms import LaunchTerms
-from weft.target.flushing_mode import (
+from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
+from weft.target.offered_math import offer_vector_math
+from weft.target.passes import FINAL, WHOLE, WHOLE_IN_ORDER, Pipeline
+from weft.target.rewrites.flushing_mode import (
     enter_flushing_mode,
     leave_flushing_to_processor,
     text_in_flushing_mode,
 )
-from weft.target.machine import TargetSpec, emit_assembly, emit_object, optimized
-from weft.target.offered_math import offer_vector_math
-from weft.target.passes import FINAL, WHOLE, WHOLE_IN_ORDER, Pipeline
 from weft.target.vector_math import MathSymbol, math_finder, of_libraries
 from weft.transform.loops.searches_together import has_narrow_searches
 

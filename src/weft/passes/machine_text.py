@@ -5,20 +5,20 @@ from __future__ import annotations
 from weft.ir import Module
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
-from weft.target.hardware_gathers import with_hardware_gathers
-from weft.target.lone_loads import with_lone_loads
-from weft.target.masked_loops import with_masked_loops
-from weft.target.numbered_accesses import number_accesses, with_numbered_accesses
-from weft.target.numbered_masks import number_masks
-from weft.target.ordinary_lanes import mark_ordinary, with_ordinary_lanes
 from weft.target.own_math import with_definitions
-from weft.target.rounding_sums import round_by_sums
-from weft.target.short_fills import with_short_fills
-from weft.target.short_saturations import saturate_by_limits
-from weft.target.taken_places import with_taken_places
-from weft.target.totals_in_lanes import join_totals
-from weft.target.whole_stores import with_whole_stores
-from weft.target.word_gathers import gather_words, with_word_gathers
+from weft.target.rewrites.hardware_gathers import with_hardware_gathers
+from weft.target.rewrites.lone_loads import with_lone_loads
+from weft.target.rewrites.masked_loops import with_masked_loops
+from weft.target.rewrites.numbered_accesses import number_accesses, with_numbered_accesses
+from weft.target.rewrites.numbered_masks import number_masks
+from weft.target.rewrites.ordinary_lanes import mark_ordinary, with_ordinary_lanes
+from weft.target.rewrites.rounding_sums import round_by_sums
+from weft.target.rewrites.short_fills import with_short_fills
+from weft.target.rewrites.short_saturations import saturate_by_limits
+from weft.target.rewrites.taken_places import with_taken_places
+from weft.target.rewrites.totals_in_lanes import join_totals
+from weft.target.rewrites.whole_stores import with_whole_stores
+from weft.target.rewrites.word_gathers import gather_words, with_word_gathers
 
 
 def machine_text(module: Module, isa: Isa) -> str:

@@ -1,6 +1,6 @@
 """Loops that have been chosen are marked as parallel, behind tests of what that rests on.
 
-Precondition: what `weft.passes.chosen_loops` has found of the function as it is. Postcondition: the function is
+Precondition: what `weft.passes.nests.chosen_loops` has found of the function as it is. Postcondition: the function is
 loop-closed, and runs as it was where a test fails. Preserves the program under FR.
 """
 
@@ -25,12 +25,12 @@ from weft.ir.loop_metadata import (
     mark_version,
     unmark,
 )
-from weft.passes.chosen_loops import PASS, Chosen
+from weft.passes.forms.private_form import mark_updates
 from weft.passes.front_indices import front_indices
-from weft.passes.loop_order import Change, undo
-from weft.passes.loop_tiles import run_in_tiles
 from weft.passes.loop_unit import LoopUnit
-from weft.passes.private_form import mark_updates
+from weft.passes.nests.chosen_loops import PASS, Chosen
+from weft.passes.nests.loop_order import Change, undo
+from weft.passes.nests.loop_tiles import run_in_tiles
 from weft.transform.loops.build_tests import build_tests
 from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.promote_elements import promote

@@ -32,10 +32,10 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
 from weft.machine.vecmath import math_function
-from weft.passes.chosen_loops import Chosen, Search
 from weft.passes.declared import Pass
 from weft.passes.loop_unit import LoopUnit
 from weft.passes.mark_chosen import apply_chosen
+from weft.passes.nests.chosen_loops import Chosen, Search
 from weft.transform.loops.close_loops import close_loops, open_needless
 from weft.transform.loops.signed_tests import sign_tests
 

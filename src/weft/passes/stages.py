@@ -35,7 +35,7 @@ class Form(Enum):
     LANES = "lanes"
     """Once for each lane group, as SIMD code; parameters as before, ``tid.x`` that of lane 0."""
     ENTRY = "entry"
-    """As the runtime does: with a launch record and a range of groups (`weft.codegen.groups`)."""
+    """As the runtime does: with a launch record and a range of groups (`weft.codegen.work_groups.groups`)."""
     CALL = "call"
     """Once, with the arguments of a call; what are lanes in it is its own business."""
     SLOTS = "slots"
@@ -61,7 +61,7 @@ class Runnable(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """How lane groups are cut out of rows of threads (`weft.codegen.rows`).
+    """How lane groups are cut out of rows of threads (`weft.codegen.order.rows`).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Stage(Struct, frozen=True):
         that runs and how many do.
     box
         How many threads of a lane group are neighbours along x, y and z, where they are so along several dimensions
-        (`weft.codegen.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
+        (`weft.codegen.order.boxes`); `partial` then has a parameter more, a bit for each lane that runs.
     axes
         What the numbers of `box` are along, where it is not x, y and z in this order.
     bounds

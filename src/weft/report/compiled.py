@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from weft.codegen.vectorization import VectorizationSummary
+from weft.codegen.lanes.vectorization import VectorizationSummary
 from weft.costs.emitted import access_of, block_weights, contiguous_cycles, emitted_cycles, is_masked
 from weft.diag.remarks import Remark, RemarkKind
 from weft.diag.source import SourceSpan

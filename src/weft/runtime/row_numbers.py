@@ -1,8 +1,8 @@
 """Which numbers of a call code is made for: lengths of short rows, which a launch knows and the program does not.
 
-Code for arguments of any values says from which of its parameters rows have their lengths (`weft.passes.short_rows`).
-Where these are small, calls that are worth it run code that is made for just these numbers. So do calls of functions in
-which parameters have their defaults (`weft.loops.own_defaults`).
+Code for arguments of any values says from which of its parameters rows have their lengths
+(`weft.passes.nests.short_rows`). Where these are small, calls that are worth it run code that is made for just these
+numbers. So do calls of functions in which parameters have their defaults (`weft.loops.own_defaults`).
 """
 
 from __future__ import annotations

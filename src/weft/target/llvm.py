@@ -123,10 +123,10 @@ class ParsedModule:
         """Run passes one by one, each over the whole module, in the order given.
 
         Modules with more loops in a function than `weft.target.newgvn` says go without ``newgvn``, which may take no
-        store away. To ``instcombine`` extrema are given without a nest (`weft.target.nested_extrema`).
+        store away. To ``instcombine`` extrema are given without a nest (`weft.target.rewrites.nested_extrema`).
         """
         # Calls of kept code, which need the rest of this file, run no passes.
-        from weft.target.nested_extrema import without_nested_extrema
+        from weft.target.rewrites.nested_extrema import without_nested_extrema
 
         # LLVM takes longer to print a module than some passes do.
         text: str | None = None

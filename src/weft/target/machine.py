@@ -150,7 +150,7 @@ def optimized(text: str, spec: TargetSpec, passes: PassList | Pipeline) -> str:
 def _in_registers(text: str, spec: TargetSpec) -> str:
     if "@weft.lookup." not in text:
         return text
-    from weft.target.tables import with_tables
+    from weft.target.rewrites.tables import with_tables
 
     return with_tables(text, spec.isa)
 

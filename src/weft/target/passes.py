@@ -17,7 +17,7 @@ What the passes of `CANONICAL` do to control flow (measured with LLVM 22):
   canonicalizes address arithmetic: a sum in an index becomes two ``getelementptr``, a constant index one
   over ``i8``; where bits are known zero ``add`` becomes ``or disjoint``. It adds and drops no-wrap flags
   as it proves them. Extrema in extrema are made others before, as it is wrong about NaN
-  (`weft.target.nested_extrema`).
+  (`weft.target.rewrites.nested_extrema`).
 - ``newgvn`` merges equal computations and redundant loads where one dominates the other. It does not merge
   convergent calls. Its insertion of new φs is switched off, functions with more than 64 loops do without it, and
   stores that it takes away stay, as it may be wrong about them (`weft.target.newgvn`).
@@ -31,23 +31,23 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.target.carried_choices import with_carried_choices
-from weft.target.carried_last import with_carried_last
-from weft.target.compared_again import with_compared_again
-from weft.target.counted_lanes import with_counted_lanes
-from weft.target.halved_masks import with_halved_masks
-from weft.target.joined_masks import with_joined_masks
-from weft.target.joined_votes import with_joined_votes
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
-from weft.target.mask_bytes import with_mask_bytes
-from weft.target.near_addresses import with_near_addresses
 from weft.target.newgvn import is_bounded
 from weft.target.offered_math import IN_USE, without_offers
-from weft.target.register_votes import with_register_votes
-from weft.target.rising_stores import with_rising_stores
-from weft.target.short_comparisons import with_short_comparisons
-from weft.target.signed_comparisons import with_signed_comparisons
-from weft.target.uniform_choices import with_blended_choices
+from weft.target.rewrites.carried_choices import with_carried_choices
+from weft.target.rewrites.carried_last import with_carried_last
+from weft.target.rewrites.compared_again import with_compared_again
+from weft.target.rewrites.counted_lanes import with_counted_lanes
+from weft.target.rewrites.halved_masks import with_halved_masks
+from weft.target.rewrites.joined_masks import with_joined_masks
+from weft.target.rewrites.joined_votes import with_joined_votes
+from weft.target.rewrites.mask_bytes import with_mask_bytes
+from weft.target.rewrites.near_addresses import with_near_addresses
+from weft.target.rewrites.register_votes import with_register_votes
+from weft.target.rewrites.rising_stores import with_rising_stores
+from weft.target.rewrites.short_comparisons import with_short_comparisons
+from weft.target.rewrites.signed_comparisons import with_signed_comparisons
+from weft.target.rewrites.uniform_choices import with_blended_choices
 from weft.target.vectorized_math import is_vectorized, with_own_math
 
 

@@ -55,7 +55,7 @@ class LoopPromises(Struct, frozen=True):
     in_step
         So many of them may run in lanes, in lock step and in order; 0 for none.
     in_grains
-        Whether what these hand on is in cells alone (`weft.codegen.scan_launch`).
+        Whether what these hand on is in cells alone (`weft.codegen.parallel.scan_launch`).
     rows
         Its nest is not to be cut into boxes.
     streams

@@ -155,7 +155,7 @@ def _row_loop(function: Function, loop: CountedLoop, leaves: _Leaves) -> RowLoop
 def _few_loads(view: CFGView, loop: Loop, counted: CountedLoop) -> RowLoop | None:
     """A loop of a few iterations that only loads; None for others, and for those in a loop over columns of blocks.
 
-    There lanes run along the columns (`weft.passes.blocks_inside`).
+    There lanes run along the columns (`weft.passes.nests.blocks_inside`).
     """
     iterations = known_iterations(counted)
     if iterations is None or iterations > FEW:

@@ -3,7 +3,7 @@
     for i, a step of 4 apart: r0 += a[i] * b[i]; r1 += a[i + 1] * b[i + 1]; r2 += ...; r3 += ...
 
 Sums that may not be added up in any order are written with as many running values as an addition takes to be there for
-the next (``np.dot``, by hand elsewhere). They are one vector (`weft.target.totals_in_lanes`).
+the next (``np.dot``, by hand elsewhere). They are one vector (`weft.target.rewrites.totals_in_lanes`).
 
 Facts about one innermost loop of a header and at most one more block, which writes no memory, closed by φs.
 """

@@ -8,7 +8,7 @@
 /* Of some levels, in ascending order, the best that this processor has; it ends the process where it has none. */
 int weft_aot_choose(const int *levels, int count);
 
-/* How groups are handed out (weft.codegen.run_unit); `size` is -1 where it is any. */
+/* How groups are handed out (weft.codegen.order.run_unit); `size` is -1 where it is any. */
 struct run_unit {
     int64_t width, dimension, size, rows, across;
 };

@@ -2,10 +2,11 @@
 
 Whether threads that look places up are better off in lanes may be decided by the data: where neighbours look at the
 same places, or all is in the nearest cache, one after the other may be faster, and where each waits for memory lanes
-wait together. Both versions run the same groups (`weft.codegen.groups`), or grains of a loop
-(`weft.codegen.parallel_launch`). So the thread that launches runs its first groups by turns, one piece by each version,
-and counts cycles. What is chosen runs the rest, and further launches; the other threads of the pool follow. After a
-while there is another trial, as data change, and sooner where groups take another time than just behind the last one::
+wait together. Both versions run the same groups (`weft.codegen.work_groups.groups`), or grains of a loop
+(`weft.codegen.parallel.parallel_launch`). So the thread that launches runs its first groups by turns, one piece by each
+version, and counts cycles. What is chosen runs the rest, and further launches; the other threads of the pool follow.
+After a while there is another trial, as data change, and sooner where groups take another time than just behind the
+last one::
 
     pieces:   A | B   B | A   A | B   B | A  ...      the first pair warms the caches
     a pair:   share = (a - b) / (a + b), cycles of a group, at most `MOST`, and less beyond: some are interrupted

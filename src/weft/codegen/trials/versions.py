@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.codegen.launch_record import BLOCK
-from weft.codegen.run_unit import RunUnit
+from weft.codegen.order.run_unit import RunUnit
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.codegen.trials.run import RUN, running
 from weft.codegen.trials.state import WORDS

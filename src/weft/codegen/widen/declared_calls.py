@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.codegen.declared_simd import declared_variants, mask_type, serves, variant_type
+from weft.codegen.simd_functions.declared_simd import declared_variants, mask_type, serves, variant_type
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.permute import in_parts

@@ -4,9 +4,10 @@ Where processors have no masks for gathers, LLVM takes these apart into a load f
 was computed in a vector costs three instructions a lane to take out; a number of 32 bits costs one, and the load adds
 it to the base. So numbers stay numbers there (`weft.codegen.widen.lane_addresses`), those of passive lanes 0: an array
 begins at its base, which can be read if some lane reads any of it. If none does, a spare object is the base. Numbers
-that are not below 0 are extended by zeros, which takes no instruction. `weft.target.numbered_accesses` makes the loads.
-Of elements of 8 and 16 bits no processor gathers any, but words that they are in (`weft.target.word_gathers`).
-Scatters of all lanes are the same; passive lanes must not write, and have 64-bit addresses of a spare object.
+that are not below 0 are extended by zeros, which takes no instruction. `weft.target.rewrites.numbered_accesses` makes
+the loads. Of elements of 8 and 16 bits no processor gathers any, but words that they are in
+(`weft.target.rewrites.word_gathers`). Scatters of all lanes are the same; passive lanes must not write, and have 64-bit
+addresses of a spare object.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from weft.codegen.simd_signature import UNIFORM, VARYING, SimdSignature
+from weft.codegen.simd_functions.simd_signature import UNIFORM, VARYING, SimdSignature
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast
 from weft.codegen.widen.once import build_once

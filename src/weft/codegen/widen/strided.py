@@ -3,7 +3,7 @@
 So lie the elements of a column, whose rows are as long as a launch says, and members of large structures. Where
 processors have no masks for gathers and scatters, LLVM computes such addresses in vectors of 64 bits, by products that
 it makes of three, and takes them out again. Here the first one and the step are scalars, and each lane's address is so
-many steps behind the first (`weft.target.numbered_accesses`).
+many steps behind the first (`weft.target.rewrites.numbered_accesses`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 No processor gathers bytes. Where an index is a number of 8 bits, all that it may lead to is in a few registers, and one
 instruction looks a register full of numbers up in one or two of them. Such a load is a call of a function that gathers,
-which becomes such instructions when all passes are done (`weft.target.tables`), as only there nobody objects to bytes
-beyond the table, which nobody looks at.
+which becomes such instructions when all passes are done (`weft.target.rewrites.tables`), as only there nobody objects
+to bytes beyond the table, which nobody looks at.
 """
 
 from __future__ import annotations

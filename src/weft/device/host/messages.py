@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from weft.codegen.arena import ArenaNeeds
-from weft.codegen.run_unit import RunUnit
+from weft.codegen.order.run_unit import RunUnit
 from weft.device.compiled import CompiledKernel
 from weft.device.host.shared_library import kernel_library
 from weft.runtime.row_numbers import Known

@@ -15,12 +15,12 @@ from weft.frontend.python.prange import in_place
 
 BOX, DEEP = 8, 4096
 """Rows and columns from which on boxes of a product pay, and terms of a sum that are added up in them: as many elements
-of some columns of a matrix stay in the cache (`weft.codegen.panels`)."""
+of some columns of a matrix stay in the cache (`weft.codegen.parallel.panels`)."""
 
 
 MANY, NEAR = 64, 4 << 20
-"""Rows from which on boxes read copies of columns (`weft.codegen.panels`); bytes of a matrix up to which columns can be
-read as they lie. Of 16 rows times 3000 by 4000 floats, boxes took 43 ms on Zen 3, rows 12."""
+"""Rows from which on boxes read copies of columns (`weft.codegen.parallel.panels`); bytes of a matrix up to which
+columns can be read as they lie. Of 16 rows times 3000 by 4000 floats, boxes took 43 ms on Zen 3, rows 12."""
 
 
 def multiplied(a: Any, b: Any, out: Any, zero: Any) -> None:

@@ -1,8 +1,8 @@
 """Lane functions: a call by one thread runs them in as many lanes as their attribute ``weft.lanes`` says.
 
-The body of a parallel loop is one until it is vectorized (`weft.codegen.parallel_loops`). Of a lane group that calls
-one, each thread has lanes of its own, one thread after the other. With the attribute ``weft.oblivious`` its passive
-lanes get ⊤ (OBL).
+The body of a parallel loop is one until it is vectorized (`weft.codegen.parallel.parallel_loops`). Of a lane group that
+calls one, each thread has lanes of its own, one thread after the other. With the attribute ``weft.oblivious`` its
+passive lanes get ⊤ (OBL).
 """
 
 from __future__ import annotations

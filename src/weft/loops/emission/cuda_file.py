@@ -12,7 +12,7 @@ from weft.loops.emission.sections import Section
 from weft.loops.emission.tree import Assign, Statement
 
 if TYPE_CHECKING:
-    from weft.report.loop_nests import LoopNestReport
+    from weft.report.loops.nests import LoopNestReport
 
 _COPIES = '''def _to_device(array, low, end):
     """A device array like `array` with its elements from `low` up to `end`, counted in C order."""

@@ -23,7 +23,7 @@ from weft.loops.emission.plan import KernelPlan, Plan
 from weft.loops.emission.sections import sections_of
 from weft.loops.emission.structure import Structure
 from weft.loops.emission.tree import Launch, Node, Statement, substituted
-from weft.report.loop_nests import LoopReport
+from weft.report.loops.nests import LoopReport
 
 
 def host_plan(around: LoopReport, nests: Sequence[Nest], name: str, target: Target) -> Plan:

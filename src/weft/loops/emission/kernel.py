@@ -32,7 +32,7 @@ from weft.loops.emission.subscripts import Shape, subscripts
 from weft.loops.emission.tree import Node, Variable
 from weft.loops.emission.values import Values
 from weft.loops.emission.variables import Variables
-from weft.report.loop_counters import counter_of
+from weft.report.loops.counters import counter_of
 
 _PURE = {
     "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "select", "sext", "zext", "trunc",

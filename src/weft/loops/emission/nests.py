@@ -29,11 +29,11 @@ from weft.ir.effects import may_write
 from weft.ir.types import FloatType
 from weft.loops.emission.combining import Group, groups_of
 from weft.loops.emission.tree import Statement
-from weft.report.loop_counters import loops_around
+from weft.report.loops.counters import loops_around
 
 if TYPE_CHECKING:
     from weft.analysis.sequential.scope import LoopContext
-    from weft.report.loop_nests import LoopNestReport, LoopReport
+    from weft.report.loops.nests import LoopNestReport, LoopReport
 
 _ATOMIC = {"add": "add", "fadd": "add", "sub": "sub", "fsub": "sub"}
 _SUMS_OF_PRODUCTS = ("llvm.fmuladd", "llvm.fma")

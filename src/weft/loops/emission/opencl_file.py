@@ -11,7 +11,7 @@ from weft.loops.emission.plan import KernelPlan, Plan
 from weft.loops.emission.tree import Assign, For, If, Launch, Make, Statement, launches_in
 
 if TYPE_CHECKING:
-    from weft.report.loop_nests import LoopNestReport
+    from weft.report.loops.nests import LoopNestReport
 
 
 class OpenClFile:

@@ -24,10 +24,10 @@ from weft.loops.emission.scans import scan_plan
 from weft.loops.emission.searches import search_plan
 from weft.loops.emission.subscripts import Shape
 from weft.loops.emission.whole import whole_plan
-from weft.report.loop_counters import loops_around
+from weft.report.loops.counters import loops_around
 
 if TYPE_CHECKING:
-    from weft.report.loop_nests import LoopNestReport
+    from weft.report.loops.nests import LoopNestReport
 
 
 _PLANS = {

@@ -32,7 +32,7 @@ from weft.loops.emission.tree import (
     ends_in_jump,
 )
 from weft.loops.emission.values import Values
-from weft.report.loop_counters import counter_of
+from weft.report.loops.counters import counter_of
 
 MAX_VISITS = 3
 """So often a block may be written; control flow that needs more has no readable form."""

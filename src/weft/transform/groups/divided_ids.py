@@ -5,9 +5,9 @@ neighbours along x alone, so that a kernel which exchanges axes scatters. With p
 
     i = (z·h + y)·w + x,   0 <= x < w,   0 <= y < h
 
-its threads are those of a grid of three dimensions, of which boxes may run (`weft.codegen.divided_rows`). Each division
-is replaced by what it gives: ``i // w`` is z·h + y, ``i // (h·w)`` is z, ``i % (h·w)`` is y·w + x, and so on; quotients
-by multiples of h·w are quotients of z. Without h there are no planes: ``i // w`` is the row.
+its threads are those of a grid of three dimensions, of which boxes may run (`weft.codegen.order.divided_rows`). Each
+division is replaced by what it gives: ``i // w`` is z·h + y, ``i // (h·w)`` is z, ``i % (h·w)`` is y·w + x, and so on;
+quotients by multiples of h·w are quotients of z. Without h there are no planes: ``i // w`` is the row.
 
 What has to hold of the divisors is asked before a row of threads runs, by ``<kernel>.extents``: that w and h are at
 least two and below 2³¹, that what divides the number like h·w is that product, that what the source language has around

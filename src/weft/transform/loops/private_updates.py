@@ -5,12 +5,12 @@
 
 ``weft.updated`` gives its pointer back. It says that the loop touches what it reaches through the result only to update
 elements, each by the same operation, and that these lie in the bytes from `begin` to `end`; where both are 0, nobody
-knows. `weft.codegen.private_launch` gives each thread a copy of these bytes (privatization; Juravle, §4.1: a histogram
-is "atomic or privatized").
+knows. `weft.codegen.parallel.private_launch` gives each thread a copy of these bytes (privatization; Juravle, §4.1: a
+histogram is "atomic or privatized").
 
-Precondition: nothing else in the loop meets the elements (`weft.passes.lock_step_form`); the operation may be done in
-any order. Postcondition: as above; the updates are lane updates (`weft.ir.lane_updates`). Preserves the program under
-FR and OBL.
+Precondition: nothing else in the loop meets the elements (`weft.passes.forms.lock_step_form`); the operation may be
+done in any order. Postcondition: as above; the updates are lane updates (`weft.ir.lane_updates`). Preserves the program
+under FR and OBL.
 """
 
 from __future__ import annotations

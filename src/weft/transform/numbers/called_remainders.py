@@ -1,4 +1,4 @@
-"""Calls of ``fmod`` are remainders of floats, which lanes have together (`weft.target.ordinary_lanes`).
+"""Calls of ``fmod`` are remainders of floats, which lanes have together (`weft.target.rewrites.ordinary_lanes`).
 
 Precondition: plain code of one thread. Postcondition: the same; ``fmod`` and ``fmodf`` are not called. Preserves the
 program: both are the exact remainder, with the sign of what is divided.

@@ -2,7 +2,7 @@
 
 ``weft.barrier.some(a, n)`` waits until lane groups of `n` threads have come to barrier `a`, each of them counting with
 all its lanes, and ``weft.barrier.arrive(a, n)`` counts without waiting. Who runs the continuations
-(`weft.codegen.scheduled`) counts those that wait; those that go on count themselves, in the votes record.
+(`weft.codegen.work_groups.scheduled`) counts those that wait; those that go on count themselves, in the votes record.
 
 Precondition: control-uniform P-LLVM of one kernel. Postcondition of `lower_arrivals`: no arrival is left.
 """

@@ -1,0 +1,1 @@
+"""What users are told of the code that was made, as remarks and statistics."""

@@ -1,0 +1,1 @@
+"""Loops brought into a form that lanes can run, one kind of loop a file."""

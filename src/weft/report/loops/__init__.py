@@ -1,0 +1,1 @@
+"""Reports on sequential loops: as data, text and pages."""
