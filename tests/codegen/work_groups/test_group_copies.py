@@ -261,3 +261,66 @@ def test_opencl_has_them_where_places_are_bounded() -> None:
         n: [r for r in getattr(program, n).remarks if r.pass_name == "copies"] for n in program.kernel_names
     }
     assert {n: len(r) for n, r in found.items()} == {"histogram": 1, "low_bits": 1, "unknown": 0}
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("begin", [0, 1])
+@pytest.mark.parametrize("many", [1, 2, 33, 256])
+def test_elements_go_back_two_at_a_time(
+    many: int, begin: int, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, many, N)
+    # Some elements are not updated.
+    x = x[(x % 5 != 3) & (x != 6)]
+    counts = np.bincount(x, minlength=many)
+    for type, kernel in (
+        (np.int32, cuda.jit(by_walk)),
+        (np.float32, cuda.jit(fastmath=True)(by_walk_in_floats)),
+    ):
+        around = np.full(many + 4, 7, type)
+        out = around[begin : begin + many]
+        kernel[1, 64](x, out)
+        assert out.tolist() == (7 + counts).tolist()
+        assert around[:begin].tolist() == [7] * begin and around[begin + many :].tolist() == [7] * (4 - begin)
+        (text,) = kernel.inspect_asm().values()
+        assert "cmpxchgq" in text
+
+
+@pytest.mark.parametrize("begin", [0, 1])
+def test_elements_that_nobody_updates_keep_their_bits(begin: int) -> None:
+    # Zeros with a sign, denormal numbers, NaNs that signal and infinities, beside elements that are updated.
+    kept = np.array([1 << 31, 1, 0x807FFFFF, 0x7FA00001, 0xFF800000, 0], np.uint32)
+    whole = np.zeros(2 * len(kept) + 1, np.float32)
+    bits = whole.view(np.uint32)[begin:][: 2 * len(kept)]
+    bits[::2] = kept
+    kernel = cuda.jit(fastmath=True)(by_walk_in_floats)
+    kernel[1, 64](np.repeat(np.arange(1, 2 * len(kept), 2), 100), whole[begin:][: 2 * len(kept)])
+    assert bits[::2].tolist() == kept.tolist()
+    assert bits[1::2].view(np.uint32).tolist() == [int(np.float32(100).view(np.uint32))] * len(kept)
+
+
+@pytest.mark.parametrize("type", [np.int32, np.float32])
+def test_launches_meet_in_one_pair_of_elements(type: type) -> None:
+    # One launch updates elements of even numbers by copies, one those of odd numbers by locked instructions.
+    kernel = cuda.jit(fastmath=True)(by_walk if type is np.int32 else by_walk_in_floats)
+    locked = cuda.jit(without=("updated-arrays",), fastmath=True)(kernel.py_func)
+    out = np.zeros(64, type)
+    even = np.tile(np.arange(0, 64, 2), 100)
+    kernel[1, 64](even[:0], out[:0])
+    locked[1, 64](even[:0], out[:0])
+    ready = threading.Barrier(2)
+
+    def launch(one, x) -> None:
+        ready.wait()
+        for _ in range(100):
+            one[1, 64](x, out)
+
+    both = [threading.Thread(target=launch, args=pair) for pair in ((kernel, even), (locked, even + 1))]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert out.tolist() == [100 * 100] * 64

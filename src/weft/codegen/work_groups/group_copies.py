@@ -3,9 +3,10 @@
 The threads of a kernel only update some arrays (`weft.analysis.memory.updated_arrays`). The pool hands out groups in
 runs, and each run is done by one thread of the processor. So a run may fill a copy of each array with what changes
 nothing, update that by loads, operations and stores instead of the machine's locked instructions, and add what has
-changed to the array behind its last group, atomically: others may be about the same. Copies are made where the run has
-more threads than the arrays have elements, or updates, where each thread does several: so many as its walk of the grid
-has rounds, where it is one; the locked instructions stay for the others, and where there is no memory.
+changed to the array behind its last group, atomically (`weft.codegen.merged_pairs`): others may be about the same.
+Copies are made where the run has more threads than the arrays have elements, or updates, where each thread does
+several: so many as its walk of the grid has rounds, where it is one; the locked instructions stay for the others, and
+where there is no memory.
 
 Precondition: plain LLVM IR; atomic operations that may go to copies have the scope `COPY_SCOPE`, which says nothing to
 LLVM. Postcondition: the module has a second version of the entry point and of what it calls, in which no operation has
@@ -22,6 +23,7 @@ from weft.analysis.memory.updated_arrays import LARGEST, UpdatedArray
 from weft.codegen.launch_record import ARGS, BLOCK, GRID, RECORD
 from weft.codegen.loops import counted_loop, two_arms, variable
 from weft.codegen.parallel.combine import OF_ATOMIC, neutral_value
+from weft.codegen.merged_pairs import merge
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.codegen.work_groups.groups import load_argument
 from weft.ir import TRUE, Builder, Function, Instruction, Module, Value
@@ -31,7 +33,7 @@ from weft.ir.clone import ValueMap, clone_function
 from weft.ir.constants import ConstNull, zero_of
 from weft.ir.effects import is_speculatable
 from weft.ir.lane_updates import COPY_SCOPE, build_plain_update, goes_to_copy
-from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType, IntType, int_type
+from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType
 
 _UPDATES = 2
 """A run has at least so many updates for each element that is copied, as far as that is known."""
@@ -154,7 +156,9 @@ def _build_choice(
             own = _own_record(builder, function, launch, args, parameters, arrays, copies)
             builder.store(builder.call(updating, (own, begin, end, worker)), result)
             for array, copy, size in zip(arrays, copies, sizes, strict=True):
-                _merge(builder, function, array, args, copy, size)
+                whole = builder.load(PTR, _slot(builder, args, array.number), align=8)
+                number = builder.binary("udiv", size, const_int(array.size))
+                merge(builder, function, array, whole, copy, number)
             builder.call(module.declare("free", FunctionType(VOID, (PTR,)), ("nounwind",)), (memory,))
             without_memory()
             builder.store(builder.call(entry, (launch, begin, end, worker)), result)
@@ -256,22 +260,3 @@ def _own_record(
         builder.store(copy, _slot(builder, slots, array.number), align=8)
     builder.store(slots, builder.gep(I8, record, (const_int(ARGS),)), align=8)
     return record
-
-
-def _merge(
-    builder: Builder, function: Function, array: UpdatedArray, args: Value, copy: Value, size: Value
-) -> None:
-    """Update the elements of an array by those of its copy that have changed."""
-    whole = builder.load(PTR, _slot(builder, args, array.number), align=8)
-    attrs = {"rmw": array.kind, "ordering": "monotonic", "align": array.align}
-    with _each(builder, function, array, size, "merge") as index:
-        more = builder.load(array.type, builder.gep(array.type, copy, (index,)))
-        bits = int_type(array.type.bits)
-        changed, unchanged = (
-            value if isinstance(array.type, IntType) else builder.cast("bitcast", value, bits)
-            for value in (more, _neutral(array))
-        )
-        with two_arms(builder, function, builder.icmp("ne", changed, unchanged)) as otherwise:
-            place = builder.gep(array.type, whole, (index,))
-            builder.build("atomicrmw", array.type, (place, more), attrs=attrs)
-            otherwise()
