@@ -35,6 +35,7 @@ from weft.costs.instructions import (
     runs_cost,
     table_cost,
 )
+from weft.costs.lane_turns import turns_cycles
 from weft.costs.memory import is_a_step_apart
 from weft.graph.cfg import reverse_postorder
 from weft.ir import BasicBlock, Instruction, Value
@@ -49,7 +50,7 @@ kernels in boxes of 4x16, 2x32 and 8x8 threads: with a copy that all threads of 
 take 1.1 to 1.9 times the speed, transpositions 1.5 to 6 times."""
 
 MOST = 0.5
-"""How likely it is at least that all threads of a box go together, for that to count."""
+"""How likely it is at least that all threads of a lane group go together, for what boxes and lanes in turn save."""
 
 
 class Chances(Struct, frozen=True):
@@ -201,6 +202,7 @@ class RegionCosts(Struct):
             saved += chances.made + self._spread_masks(blocks)
         if chances.all >= MOST:
             saved += self.sharing(everywhere)
+            saved += sum(turns_cycles(i, self.divergence, self.width) for b in blocks for i in b.instructions)
         return saved * chances.all - self._test(chances.all, chances.made is not None)
 
     def _spread_masks(self, blocks: Collection[BasicBlock]) -> float:

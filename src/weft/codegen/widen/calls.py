@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.declared_calls import widen_declared_call
-from weft.codegen.widen.in_lanes import MOST_WRITTEN_OUT, for_each_lane
+from weft.codegen.widen.in_lanes import for_each_lane
 from weft.codegen.widen.indirect_calls import known_targets, widen_indirect_call
 from weft.codegen.widen.intrinsics import is_hint, widen_intrinsic
 from weft.codegen.widen.lane_loop import for_each_active_lane
 from weft.codegen.widen.once import build_once
 from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
+from weft.costs.lane_turns import MOST_WRITTEN_OUT
 from weft.diag.errors import UnsupportedError
 from weft.ir import ConstFloat, Function, Instruction, Poison, Value
 from weft.ir.constants import InlineAsm

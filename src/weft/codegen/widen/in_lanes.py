@@ -13,9 +13,6 @@ from weft.codegen.widen.context import Widening
 from weft.ir import ConstInt, Instruction, Poison, Value
 from weft.ir.types import I64, IntType, Type, VectorType
 
-MOST_WRITTEN_OUT = 32
-"""Lanes for which an instruction is written out one by one."""
-
 
 def for_each_lane(
     w: Widening, result: Type, operands: Sequence[Value], body: Callable[[list[Value]], Value]
