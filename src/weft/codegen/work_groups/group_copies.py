@@ -3,10 +3,10 @@
 The threads of a kernel only update some arrays (`weft.analysis.memory.updated_arrays`). The pool hands out groups in
 runs, and each run is done by one thread of the processor. So a run may fill a copy of each array with what changes
 nothing, update that by loads, operations and stores instead of the machine's locked instructions, and add what has
-changed to the array behind its last group, atomically (`weft.codegen.merged_pairs`): others may be about the same.
-Copies are made where the run has more threads than the arrays have elements, or updates, where each thread does
-several: so many as its walk of the grid has rounds, where it is one; the locked instructions stay for the others, and
-where there is no memory.
+changed to the array behind its last group, atomically (`weft.codegen.work_groups.merged_pairs`): others may be about
+the same. Copies are made where the run has more threads than the arrays have elements, or updates, where each thread
+does several: so many as its walk of the grid has rounds, where it is one; the locked instructions stay for the others,
+and where there is no memory.
 
 Precondition: plain LLVM IR; atomic operations that may go to copies have the scope `COPY_SCOPE`, which says nothing to
 LLVM. Postcondition: the module has a second version of the entry point and of what it calls, in which no operation has
@@ -23,9 +23,9 @@ from weft.analysis.memory.updated_arrays import LARGEST, UpdatedArray
 from weft.codegen.launch_record import ARGS, BLOCK, GRID, RECORD
 from weft.codegen.loops import counted_loop, two_arms, variable
 from weft.codegen.parallel.combine import OF_ATOMIC, neutral_value
-from weft.codegen.merged_pairs import merge
 from weft.codegen.stack import ENTRY_ATTRIBUTES
 from weft.codegen.work_groups.groups import load_argument
+from weft.codegen.work_groups.merged_pairs import merge
 from weft.ir import TRUE, Builder, Function, Instruction, Module, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from weft.analysis.memory.updated_arrays import UpdatedArray
-from weft.codegen.combine import OF_ATOMIC, combine, neutral_value
 from weft.codegen.loops import counted_loop, two_arms
+from weft.codegen.parallel.combine import OF_ATOMIC, combine, neutral_value
 from weft.ir import Builder, Function, Value
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstSplat
