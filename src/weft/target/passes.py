@@ -33,6 +33,18 @@ from msgspec import Struct
 
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.newgvn import is_bounded
+from weft.target.carried_choices import with_carried_choices
+from weft.target.carried_last import with_carried_last
+from weft.target.compared_again import with_compared_again
+from weft.target.counted_lanes import with_counted_lanes
+from weft.target.foreseen_fronts import with_foreseen_fronts
+from weft.target.halved_masks import with_halved_masks
+from weft.target.joined_masks import with_joined_masks
+from weft.target.joined_votes import with_joined_votes
+from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
+from weft.target.mask_bytes import with_mask_bytes
+from weft.target.near_addresses import with_near_addresses
+from weft.target.numbers_in_memory import with_numbers_in_memory
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.rewrites.carried_choices import with_carried_choices
 from weft.target.rewrites.carried_last import with_carried_last
@@ -210,10 +222,11 @@ def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
     Before that, what loops carry comes last in their sums: no pass of LLVM's sorts these any more.
     """
     before = text = str(module)
-    for change in (with_carried_last, with_carried_choices):
+    for change in (with_carried_last, with_carried_choices, with_foreseen_fronts):
         text = change(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
+    text = with_numbers_in_memory(text, machine.isa) or text
     text = with_rising_stores(text, machine.isa) or text
     if text is not before:
         module.replace(text, machine)
