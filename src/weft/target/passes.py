@@ -33,28 +33,18 @@ from msgspec import Struct
 
 from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
 from weft.target.newgvn import is_bounded
-from weft.target.carried_choices import with_carried_choices
-from weft.target.carried_last import with_carried_last
-from weft.target.compared_again import with_compared_again
-from weft.target.counted_lanes import with_counted_lanes
-from weft.target.foreseen_fronts import with_foreseen_fronts
-from weft.target.halved_masks import with_halved_masks
-from weft.target.joined_masks import with_joined_masks
-from weft.target.joined_votes import with_joined_votes
-from weft.target.llvm import PASS_NAMES, ParsedModule, TargetMachine
-from weft.target.mask_bytes import with_mask_bytes
-from weft.target.near_addresses import with_near_addresses
-from weft.target.numbers_in_memory import with_numbers_in_memory
 from weft.target.offered_math import IN_USE, without_offers
 from weft.target.rewrites.carried_choices import with_carried_choices
 from weft.target.rewrites.carried_last import with_carried_last
 from weft.target.rewrites.compared_again import with_compared_again
 from weft.target.rewrites.counted_lanes import with_counted_lanes
+from weft.target.rewrites.foreseen_fronts import with_foreseen_fronts
 from weft.target.rewrites.halved_masks import with_halved_masks
 from weft.target.rewrites.joined_masks import with_joined_masks
 from weft.target.rewrites.joined_votes import with_joined_votes
 from weft.target.rewrites.mask_bytes import with_mask_bytes
 from weft.target.rewrites.near_addresses import with_near_addresses
+from weft.target.rewrites.numbers_in_memory import with_numbers_in_memory
 from weft.target.rewrites.register_votes import with_register_votes
 from weft.target.rewrites.rising_stores import with_rising_stores
 from weft.target.rewrites.short_comparisons import with_short_comparisons

@@ -7,10 +7,10 @@ import pytest
 
 import weft
 from weft.machine.host import chosen
-from weft.target.foreseen_fronts import with_foreseen_fronts
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_assembly, emit_object
 from weft.target.passes import PassList
+from weft.target.rewrites.foreseen_fronts import with_foreseen_fronts
 
 NONE = PassList("none", ("verify",))
 

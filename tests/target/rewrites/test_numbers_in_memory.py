@@ -9,8 +9,8 @@ import weft
 from weft.machine.host import chosen
 from weft.target.jit import load_object
 from weft.target.machine import TargetSpec, emit_object
-from weft.target.numbers_in_memory import with_numbers_in_memory
 from weft.target.passes import PassList
+from weft.target.rewrites.numbers_in_memory import with_numbers_in_memory
 
 NONE = PassList("none", ("verify",))
 
