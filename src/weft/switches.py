@@ -60,6 +60,7 @@ OPTIONAL_PASSES = {
             "turned loops",
             "uniform exits",
             "updated arrays",
+            "voted bits",
             "wide addresses",
             "wide comparisons",
             "wide masks",

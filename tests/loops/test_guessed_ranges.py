@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import re
 import runpy
 from pathlib import Path
 
@@ -260,3 +261,48 @@ def test_what_begins_natural_may_stay_so_or_not(
     compiled(a, a, found)
     assert found.tolist() == as_python_does(function, a, a)
     assert any("32 bits while its numbers fit" in r.message for r in compiled.remarks)
+
+
+def climbing(a, b, out):
+    for i in prange(out.size):
+        n, k = i + 1, 0
+        while n != 1 and k < 120:
+            n = 5 * n + 1 if n & 1 else n >> 1
+            k += 1
+        out[i] = n + k
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_counters_of_loops_from_zero_are_natural(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins with them, and stays so, is asked for a bound on one side."""
+    use(level, monkeypatch)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    found = np.zeros(150, np.int64)
+    compiled = weft.jit(climbing)
+    compiled(found, found, found)
+    climbing(_List(found), _List(found), counted := _List(np.zeros(150)))
+    assert found.tolist() == list(counted)
+    text = compiled.inspect_llvm()
+    text = text if isinstance(text, str) else "\n".join(text.values())
+    # Of both signs, numbers would be moved by a power of two first.
+    assert "lshr <" in text and not re.search(r"add <\d+ x i32> %\S+, splat \(i32 -?\d{7,}\)", text)
+
+
+def from_a_parameter(a, b, out):
+    first = a[0]
+    for i in prange(first, first + out.size):
+        n, k = i + 1, 0
+        while n != 1 and n != -1 and k < 120:
+            n = 5 * n + 1 if n & 1 else n >> 1
+            k += 1
+        out[i - first] = n + k
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_counters_that_begin_anywhere_may_be_negative(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(level, monkeypatch)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    a, found = np.array([-70]), np.zeros(150, np.int64)
+    weft.jit(from_a_parameter)(a, a, found)
+    from_a_parameter(_List(a), _List(a), counted := _List(np.zeros(150)))
+    assert found.tolist() == list(counted)

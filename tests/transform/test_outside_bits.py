@@ -52,6 +52,16 @@ def test_bits_say_what_the_comparison_says(name: str, frozen: bool) -> None:
         assert bool((n + add) & bits & 255) == outside(n), n
 
 
+def test_what_is_frozen_twice_is_asked_by_bits() -> None:
+    """Guessed bounds freeze each comparison, and linearization freezes what is voted on."""
+    function = read_module(
+        "define <4 x i1> @f(<4 x i32> %n) {\nentry:\n  %c = icmp ugt <4 x i32> %n, splat (i32 15)\n"
+        "  %once = freeze <4 x i1> %c\n  %twice = freeze <4 x i1> %once\n  ret <4 x i1> %twice\n}\n"
+    ).functions["f"]
+    *_, twice, _ = function.instructions()
+    assert bits_outside(twice, function.args[0].type) == (function.args[0], 0, (1 << 32) - 16)
+
+
 def test_numbers_of_another_type_stay() -> None:
     function = read_module(
         "define <4 x i1> @f(<4 x i64> %n) {\nentry:\n"

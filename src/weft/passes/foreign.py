@@ -59,6 +59,7 @@ from weft.passes.scalar import (
     ROWS_IN_TURN,
     SET_TESTS,
     SINGLE_LANE,
+    VOTED_BITS,
     WIDE_MASKS,
     settle_invariants,
 )
@@ -337,6 +338,7 @@ FOREIGN_LOOPS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        VOTED_BITS,
         LIKELY_CONVERSIONS,
         NEXT_PLACES,
         ROLLED_LOOPS,
@@ -369,6 +371,7 @@ FOREIGN_FUNCTIONS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        VOTED_BITS,
         LIKELY_CONVERSIONS,
         NEXT_PLACES,
         ROLLED_LOOPS,

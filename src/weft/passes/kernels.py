@@ -67,6 +67,7 @@ from weft.passes.scalar import (
     SET_TESTS,
     SHARED_LOADS,
     SINGLE_LANE,
+    VOTED_BITS,
     WIDE_MASKS,
     WRITTEN_BACK,
 )
@@ -299,6 +300,7 @@ KERNELS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         WIDE_MASKS,
+        VOTED_BITS,
         LIKELY_CONVERSIONS,
         NEXT_PLACES,
         ROLLED_LOOPS,

@@ -38,6 +38,7 @@ from weft.transform.numbers.wide_sums import keeps_ids_in_memory, widen_sums
 from weft.transform.parted_loads import part_loads
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.stack_addresses import sink_stack_addresses
+from weft.transform.voted_bits import vote_by_bits
 from weft.transform.wide_masks import widen_masks
 
 
@@ -162,6 +163,11 @@ def _share_loads(unit: RemarkedUnit) -> bool:
 def _widen_masks(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     return sum(widen_masks(function, unit.spec.isa) for function in functions) > 0
+
+
+def _vote_by_bits(unit: ScalarUnit) -> bool:
+    functions = list(unit.module.definitions())
+    return sum(vote_by_bits(function, unit.spec.isa) for function in functions) > 0
 
 
 def _keep_rolled(unit: ScalarUnit) -> bool:
@@ -356,6 +362,13 @@ WIDE_MASKS: Pass[ScalarUnit] = Pass(
     "wide masks",
     "masks that loops carry have the bits of what they decide on, where there are no registers for masks",
     _widen_masks,
+    Meaning.SCALAR,
+    optional=True,
+)
+VOTED_BITS: Pass[ScalarUnit] = Pass(
+    "voted bits",
+    "votes on whether numbers are beyond a power of two ask for bits of one register, where masks have registers",
+    _vote_by_bits,
     Meaning.SCALAR,
     optional=True,
 )

@@ -43,7 +43,9 @@ def _is_power(number: int) -> bool:
 
 
 def _thawed(value: Value) -> Value:
-    return value.operands[0] if isinstance(value, Instruction) and value.op == "freeze" else value
+    while isinstance(value, Instruction) and value.op == "freeze":
+        value = value.operands[0]
+    return value
 
 
 def _test(value: Value, type: VectorType) -> tuple[Value, str, int] | None:

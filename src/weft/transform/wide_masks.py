@@ -137,31 +137,33 @@ def _carried(value: Value, type: Type, found: dict[Instruction, Instruction]) ->
             return known
         mask = value.operands[0] if value.op == "select" else None
         carried = found.get(mask) if isinstance(mask, Instruction) else None
-        if carried is not None and carried.type == type and _is_false(value.operands[2]):
+        if carried is not None and carried.type == type and is_false(value.operands[2]):
             # A condition that decides nothing in a lane that is off may be poison there.
             builder = Builder(before=value)
-            numbers = builder.select(builder.unary("freeze", _decided(value)), carried, zero)
+            numbers = builder.select(builder.unary("freeze", decided_in(value)), carried, zero)
             _ask_numbers(value, numbers)
             return numbers
     return None
 
 
-def _decided(masked: Instruction) -> Value:
+def decided_in(masked: Instruction) -> Value:
     """What is looked at under a mask, be it that the mask stands there several times."""
     mask, value, _ = masked.operands
     while isinstance(value, Instruction) and value.op == "select" and value.operands[0] is mask:
-        if value.type != mask.type or not _is_false(value.operands[2]):
+        if value.type != mask.type or not is_false(value.operands[2]):
             break
         value = value.operands[1]
     return value
 
 
-def _in_all_lanes(number: int, type: VectorType) -> ConstSplat:
+def in_all_lanes(number: int, type: VectorType) -> ConstSplat:
+    """A vector with the same number in all lanes."""
     assert isinstance(type.element, IntType)
     return ConstSplat(type, ConstInt(type.element, number))
 
 
-def _is_false(value: Value) -> bool:
+def is_false(value: Value) -> bool:
+    """Whether a number, or each of a vector's, is the constant 0."""
     if isinstance(value, ConstSplat):
         value = value.element
     return isinstance(value, ConstZero) or (isinstance(value, ConstInt) and value.value == 0)
@@ -191,21 +193,21 @@ def _use(phi: Instruction, wide: Instruction) -> None:
 
 def _vote_by_numbers(mask: Instruction, masked: Instruction, wide: Value) -> None:
     """Ask numbers, too, where nothing but a vote is to be had of a condition in the lanes that are on."""
-    if masked.op != "select" or masked.operands[0] is not mask or not _is_false(masked.operands[2]):
+    if masked.op != "select" or masked.operands[0] is not mask or not is_false(masked.operands[2]):
         return
     if masked.type != mask.type or not all(u.op == "bitcast" for u in masked.instruction_users()):
         return
-    builder, decided = Builder(before=masked), _decided(masked)
+    builder, decided = Builder(before=masked), decided_in(masked)
     outside = bits_outside(decided, wide.type)
     if outside is not None:
         assert isinstance(wide.type, VectorType)
         number, to_natural, bits = outside
         place = builder.unary("freeze", number)
         if to_natural:
-            place = builder.binary("add", place, _in_all_lanes(to_natural, wide.type))
+            place = builder.binary("add", place, in_all_lanes(to_natural, wide.type))
         # All bits of what is on are set. LLVM asks the bits once for all registers.
         there = builder.binary("and", place, wide)
-        _ask_numbers(masked, builder.binary("and", there, _in_all_lanes(bits, wide.type)))
+        _ask_numbers(masked, builder.binary("and", there, in_all_lanes(bits, wide.type)))
         return
     _ask_numbers(masked, builder.select(builder.unary("freeze", decided), wide, ConstZero(wide.type)))
 
@@ -214,7 +216,7 @@ def _ask_numbers(mask: Instruction, numbers: Value) -> None:
     """Ask numbers whether some lane of a mask is on, where its bits are asked."""
     for bits in [u for u in mask.instruction_users() if u.op == "bitcast" and isinstance(u.type, IntType)]:
         for test in list(bits.instruction_users()):
-            if test.op != "icmp" or test.predicate not in ("eq", "ne") or not _is_false(test.operands[1]):
+            if test.op != "icmp" or test.predicate not in ("eq", "ne") or not is_false(test.operands[1]):
                 continue
             builder = Builder(before=test)
             builder.loc = test.loc

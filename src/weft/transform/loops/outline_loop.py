@@ -77,7 +77,10 @@ def outline_loop(
     body, scopes = body_function(module, source, name, params, names)
     for counter, argument in zip(counters, body.args, strict=False):
         if isinstance(counter.start, ConstInt):
-            argument.attributes = (f'"{FIRST_ATTRIBUTE}"="{counter.start.value}+{abs(counter.step)}"',)
+            argument.attributes = (
+                f'"{FIRST_ATTRIBUTE}"="{counter.start.value}+{abs(counter.step)}"',
+                *(_range_of(counter, counter.start) if counter.phi is loop.counter.phi else ()),
+            )
     first_captured, first_cells = len(counters), len(counters) + len(captured)
     layout = module.layout
     values: ValueMap = {}
@@ -159,6 +162,14 @@ def captured_attributes(value: Value, captured: tuple[Value, ...], layout: DataL
     if isinstance(value, Argument):
         return tuple(a for a in value.attributes if a != "noalias" or alone)
     return ("noalias", "align 64") if is_allocation(value) and alone else ()
+
+
+def _range_of(counter: Counter, start: ConstInt) -> tuple[str, ...]:
+    """What a tested counter that begins with a constant never is: less than that, if it goes up and not around."""
+    if counter.step < 0 or start.signed < 0 or "nsw" not in counter.following.flags:
+        return ()
+    bits = counter.type.bits
+    return (f"range(i{bits} {start.signed}, {-1 << bits - 1})",)
 
 
 def counter_at(builder: Builder, counter: Counter, first: Value, lane: Value) -> Value:
