@@ -35,6 +35,23 @@ def test_updates_load_and_store(rmw: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rmw", "type", "wanted"),
+    [
+        ("fmax", "float", "llvm.maxnum.f32"),
+        ("fmin", "double", "llvm.minnum.f64"),
+        ("fmaximum", "half", "llvm.maximum.f16"),
+        ("fminimum", "bfloat", "llvm.minimum.bf16"),
+    ],
+)
+def test_extrema_of_floats_are_those_of_plain_code(rmw: str, type: str, wanted: str) -> None:
+    text = transformed(
+        f"  %new = load {type}, ptr %g\n  %old = atomicrmw {rmw} {SHARED} %s, {type} %new monotonic\n  ret {type} %old",
+        type,
+    )
+    assert f"call {type} @{wanted}({type} %0, {type} %new)" in text and "atomicrmw" not in text
+
+
+@pytest.mark.parametrize(
     "stays",
     [
         "atomicrmw add ptr %g, i32 %v monotonic",
@@ -86,3 +103,36 @@ def test_lanes_and_lane_groups_see_each_other() -> None:
         shared[v % 8] = -v if shared[v % 8] == 130 else shared[v % 8]
     assert -30 in shared
     assert (results == shared).all()
+
+
+@cuda.jit
+def extrema(values, results):
+    shared = cuda.shared.array(4, dtype=values.dtype)
+    t = cuda.threadIdx.x
+    if t < 4:
+        shared[t] = 1
+    cuda.syncthreads()
+    cuda.atomic.max(shared, 0, values[t])
+    cuda.atomic.min(shared, 1, values[t])
+    cuda.atomic.nanmax(shared, 2, values[t])
+    cuda.atomic.nanmin(shared, 3, values[t])
+    cuda.syncthreads()
+    if t < 4:
+        results[t] = shared[t]
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("with_nan", [False, True])
+def test_extrema_of_floats(
+    level: str, dtype: type[np.floating], with_nan: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    values = np.random.default_rng(2).normal(size=100).astype(dtype)
+    if with_nan:
+        values[37] = np.nan
+    results = np.zeros(4, dtype)
+    extrema[1, values.size](values, results)
+    wanted = [max(1, np.nanmax(values)), min(1, np.nanmin(values))]
+    np.testing.assert_array_equal(results, np.array(wanted * 2, dtype), "NaN changes nothing")

@@ -176,7 +176,7 @@ def _keep_rolled(unit: ScalarUnit) -> bool:
 
 
 def _make_group_atomics_plain(unit: ScalarUnit) -> bool:
-    return sum(map(make_group_atomics_plain, unit.module.definitions())) > 0
+    return sum(map(make_group_atomics_plain, tuple(unit.module.definitions()))) > 0
 
 
 def _write_back(unit: ScalarUnit) -> bool:

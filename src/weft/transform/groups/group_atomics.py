@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.intrinsics import SHARED_SPACE
-from weft.ir.types import PointerType
+from weft.ir.intrinsics import PURE, SHARED_SPACE
+from weft.ir.types import BF16, FloatType, FunctionType, PointerType, VectorType
 
 _BINARY = frozenset({"add", "sub", "and", "or", "xor", "fadd", "fsub"})
 _CHOSEN = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
+_EXTREMA = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
 
 
 def make_group_atomics_plain(function: Function) -> bool:
@@ -40,7 +41,7 @@ def _is_own(atomic: Instruction, ordering: str) -> bool:
 def _replace_update(atomic: Instruction) -> None:
     pointer, value = atomic.operands
     rmw = atomic.attrs["rmw"]
-    if rmw not in _BINARY | _CHOSEN.keys() | {"xchg"}:
+    if rmw not in _BINARY | _CHOSEN.keys() | _EXTREMA.keys() | {"xchg"} or isinstance(value.type, VectorType):
         return
     builder = _builder(atomic)
     old = builder.load(value.type, pointer, align=atomic.alignment)
@@ -49,8 +50,15 @@ def _replace_update(atomic: Instruction) -> None:
         new = builder.binary(rmw, old, value)
     elif rmw in _CHOSEN:
         new = builder.select(builder.icmp(_CHOSEN[rmw], old, value), old, value)
+    elif isinstance(value.type, FloatType) and rmw in _EXTREMA:
+        new = builder.call(_extremum(builder, rmw, value.type), (old, value))
     builder.store(new, pointer, align=atomic.alignment)
     replace_and_erase(atomic, old)
+
+
+def _extremum(builder: Builder, rmw: str, type: FloatType) -> Function:
+    name = f"llvm.{_EXTREMA[rmw]}.{'b' if type is BF16 else ''}f{type.bits}"
+    return builder.module.declare(name, FunctionType(type, (type, type)), PURE)
 
 
 def _replace_exchange(exchange: Instruction) -> None:
