@@ -1,4 +1,4 @@
-"""Counted loops, and two arms of which one runs, in IR under construction."""
+"""Counted loops, two arms of which one runs, and the lesser or greater of two numbers, in IR under construction."""
 
 from __future__ import annotations
 
@@ -71,3 +71,13 @@ def two_arms(builder: Builder, function: Function, condition: Value) -> Iterator
     yield otherwise
     builder.br(behind)
     builder.at_end(behind)
+
+
+def least(builder: Builder, a: Value, b: Value) -> Instruction:
+    """The lesser of two numbers with a sign."""
+    return builder.select(builder.icmp("slt", a, b), a, b)
+
+
+def most(builder: Builder, a: Value, b: Value) -> Instruction:
+    """The greater of two numbers with a sign."""
+    return builder.select(builder.icmp("sgt", a, b), a, b)

@@ -229,6 +229,11 @@ def bits_to_float(kind: str, bits: int) -> float:
     return struct.unpack(code, struct.pack(integer, bits))[0]
 
 
+def is_zero(value: Value) -> bool:
+    """Whether a value is the constant 0 of an integer type."""
+    return isinstance(value, ConstInt) and value.value == 0
+
+
 def zero_of(type: Type) -> Constant:
     """The all-zero constant of any first-class type."""
     if isinstance(type, IntType):

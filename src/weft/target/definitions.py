@@ -92,6 +92,18 @@ class FunctionLines(Struct, frozen=True):
         lines = enumerate(self.lines[first + 1 : last], first + 1)
         return {found[1]: (number, found[2]) for number, line in lines if (found := LINE.match(line))}
 
+    def uses(self) -> dict[str, list[str]]:
+        """What each value is used for, but for debuggers: names of values, or nothing where a line makes none."""
+        found: dict[str, list[str]] = {name: [] for name in self.defined}
+        for line in self.lines:
+            if line.startswith("    #dbg_"):
+                continue
+            left, equals, right = line.partition(" = ")
+            for name in NAME.findall(right if equals else line):
+                if name in found:
+                    found[name].append(left.strip() if equals else "")
+        return found
+
 
 def loops_of_one_block(function: FunctionLines) -> Iterator[tuple[int, int, str]]:
     """Blocks that branch to themselves: their first and last line, and their name."""

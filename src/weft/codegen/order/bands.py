@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.codegen.loops import counted_loop, loop_below, variable
+from weft.codegen.loops import counted_loop, least, loop_below, most, variable
 from weft.codegen.order.rows import RowKernel, run_part
 from weft.codegen.order.run_unit import RunUnit
 from weft.codegen.widen.lanes import LaneSpace
@@ -129,14 +129,14 @@ def _rectangles(values: GroupValues, kernel: BandKernel, begin: Value, end: Valu
         plane, in_plane = _divided(builder, index, of_plane)
         band, in_band = _divided(builder, in_plane, of_band)
         top = builder.binary("mul", band, together)
-        high = _least(builder, together, builder.binary("sub", groups[across], top))
+        high = least(builder, together, builder.binary("sub", groups[across], top))
         column, row = _divided(builder, in_band, high)
         left = builder.binary("sub", end, index)
         until_edge = builder.binary("sub", builder.binary("mul", high, groups[along]), in_band)
-        columns = builder.binary("udiv", _least(builder, left, until_edge), high)
+        columns = builder.binary("udiv", least(builder, left, until_edge), high)
         whole = builder.binary("and", builder.icmp("eq", row, _ZERO), builder.icmp("ne", columns, _ZERO))
         wide = builder.select(whole, columns, _ONE)
-        deep = builder.select(whole, high, _least(builder, left, builder.binary("sub", high, row)))
+        deep = builder.select(whole, high, least(builder, left, builder.binary("sub", high, row)))
         if kernel.is_of_some_size:
             # Groups of other sizes are run one by one.
             fits = [
@@ -172,7 +172,7 @@ def _bands(
     """Build the loop over bands of rows, which begin at multiples of `high`; yields the first row and how many."""
     with loop_below(builder, function, top, bottom, "band") as (row, go_on):
         behind = builder.binary("add", builder.binary("and", row, ConstInt(I64, -high)), ConstInt(I64, high))
-        until = _least(builder, behind, bottom)
+        until = least(builder, behind, bottom)
         yield row, builder.binary("sub", until, row)
         go_on(until)
 
@@ -202,8 +202,8 @@ class _Band(Struct, frozen=True):
             sides = builder.select(builder.icmp("eq", begin, _BEYOND), _ONE, ConstInt(I64, 2))
             with counted_loop(builder, function, _ZERO, sides, "side") as side:
                 left = builder.icmp("eq", side, _ZERO)
-                start = builder.select(left, first, _most(builder, first, end))
-                stop = builder.select(left, _least(builder, last, begin), last)
+                start = builder.select(left, first, most(builder, first, end))
+                stop = builder.select(left, least(builder, last, begin), last)
                 run_part(group, self.kernel.rows, arguments, start, stop)
 
     def _boxes(self, low: Value, top: Value, wide: int, high: int) -> tuple[Value, Value]:
@@ -220,8 +220,8 @@ class _Band(Struct, frozen=True):
             behind = builder.select(some, behind, self.row)
             with counted_loop(builder, function, self.row, behind, "bound") as row:
                 first, last = self._ends(row)
-                builder.store(_most(builder, builder.load(I64, low, align=8), first), low)
-                builder.store(_least(builder, builder.load(I64, top, align=8), last), top)
+                builder.store(most(builder, builder.load(I64, low, align=8), first), low)
+                builder.store(least(builder, builder.load(I64, top, align=8), last), top)
         first, last = (builder.load(I64, place, align=8) for place in (low, top))
         up = builder.binary("add", first, ConstInt(I64, wide - 1))
         begin, end = (builder.binary("and", n, ConstInt(I64, -wide)) for n in (up, last))
@@ -259,11 +259,3 @@ def _fits(builder: Builder, merge: GroupMerge | None, size: Value) -> Value:
 
 def _divided(builder: Builder, number: Value, by: Value) -> tuple[Value, Value]:
     return builder.binary("udiv", number, by), builder.binary("urem", number, by)
-
-
-def _least(builder: Builder, a: Value, b: Value) -> Value:
-    return builder.select(builder.icmp("slt", a, b), a, b)
-
-
-def _most(builder: Builder, a: Value, b: Value) -> Value:
-    return builder.select(builder.icmp("sgt", a, b), a, b)

@@ -24,10 +24,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from weft.codegen.loops import counted_loop, loop_below
+from weft.codegen.loops import counted_loop, least, loop_below
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.work_groups.group_values import GroupValues
-from weft.ir import Builder, ConstInt, Function, Instruction, Value
+from weft.ir import ConstInt, Function, Value
 from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import I64
 from weft.transform.groups.divided_ids import other_dimensions
@@ -92,21 +92,21 @@ def run_divided(
 
     pair = builder.call(rows.extents, arguments(_ZERO, _ZERO, _ZERO))
     columns, height = (builder.extract_value(pair, (k,)) for k in range(2))
-    least = [ConstInt(I64, extent if rows.dear else 1) for extent in (wide, high)]
-    some = builder.icmp("sge", columns, least[0])
+    fewest = [ConstInt(I64, extent if rows.dear else 1) for extent in (wide, high)]
+    some = builder.icmp("sge", columns, fewest[0])
     length: Value = columns
     by_planes = rows.lanes.axes[1] == third
     if by_planes:
         length = builder.binary("mul", columns, height)
     else:
-        some = builder.binary("and", some, builder.icmp("sge", height, least[1]))
+        some = builder.binary("and", some, builder.icmp("sge", height, fewest[1]))
     length = builder.select(some, length, _ONE)
     # A guard may leave a first thread that is behind the last.
     some = builder.binary("and", some, builder.icmp("slt", first, last))
     start, stop = (builder.select(some, n, _ZERO) for n in (first, last))
     up = builder.binary("add", start, builder.binary("sub", length, _ONE))
     top, bottom = (builder.binary("udiv", n, length) for n in (up, stop))
-    many = builder.icmp("sge", builder.binary("sub", bottom, top), least[1])
+    many = builder.icmp("sge", builder.binary("sub", bottom, top), fewest[1])
     bottom = builder.select(many, bottom, top)
     with counted_loop(builder, function, _ZERO, builder.select(many, _TWO, _ONE), "side") as side:
         before = builder.icmp("eq", side, _ZERO)
@@ -135,7 +135,7 @@ def run_divided(
         z, y = number, number
         if not by_planes:
             z, y = (builder.binary(op, number, height) for op in ("udiv", "urem"))
-        count = _least(
+        count = least(
             builder,
             builder.binary("sub", ConstInt(I64, high), builder.binary("and", y, ConstInt(I64, high - 1))),
             builder.binary("sub", bottom, number),
@@ -144,10 +144,6 @@ def run_divided(
             with counted_loop(builder, function, _ZERO, height, "line") as y:
                 run_band(z, y, count)
         else:
-            count = _least(builder, count, builder.binary("sub", height, y))
+            count = least(builder, count, builder.binary("sub", height, y))
             run_band(z, y, count)
         go_on(builder.binary("add", number, count, ("nuw", "nsw")))
-
-
-def _least(builder: Builder, a: Value, b: Value) -> Instruction:
-    return builder.select(builder.icmp("slt", a, b), a, b)

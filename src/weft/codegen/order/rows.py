@@ -28,13 +28,13 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from weft.codegen.lanes.vectorization import VectorizationSummary
-from weft.codegen.loops import counted_loop, loop_below, two_arms
+from weft.codegen.loops import counted_loop, least, loop_below, most, two_arms
 from weft.codegen.order.divided_rows import DividedRows, run_divided
 from weft.codegen.order.run_unit import RunUnit
 from weft.codegen.work_groups.group_program import GroupEntry, GroupProgram
 from weft.codegen.work_groups.group_values import GroupValues
 from weft.graph.loops import loop_forest
-from weft.ir import Builder, ConstInt, Function, Instruction, Module, Value
+from weft.ir import Builder, ConstInt, Function, Module, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.loop_metadata import mark_scalar
 from weft.ir.types import I32, I64, FunctionType
@@ -137,7 +137,7 @@ def _runs_of_groups(
         start = position[along]
         left = builder.binary("sub", end, index)
         until_edge = builder.binary("sub", values.groups[along], start)
-        count: Value = _least(builder, left, until_edge)
+        count: Value = least(builder, left, until_edge)
         size = values.local_size[along]
         first: Value = builder.binary("mul", start, size, ("nuw", "nsw"))
         position[along] = _ZERO
@@ -200,7 +200,7 @@ def _moved_on(
     assert module is not None
     length = builder.binary("sub", last, first, ("nuw", "nsw"))
     with loop_below(builder, function, first, end, "walk") as (low, go_on):
-        yield low, _least(builder, _added(builder, module, low, length), end)
+        yield low, least(builder, _added(builder, module, low, length), end)
         go_on(_added(builder, module, low, step))
 
 
@@ -279,7 +279,7 @@ def run_part(
     if kernel.rest is None:
         _run_partial(builder, kernel.partial, arguments, x, (first, last), width)
     else:
-        _run_narrow(builder, kernel, arguments, _most(builder, first, x), _least(builder, last, following))
+        _run_narrow(builder, kernel, arguments, most(builder, first, x), least(builder, last, following))
     assert builder.block is not None
     resumed.add_incoming(following, builder.block)
     builder.br(again)
@@ -326,8 +326,8 @@ def _run_partial(
 ) -> None:
     """Call the kernel for those threads of the lane group at `x` that are between the ends."""
     first, last = ends
-    before = _most(builder, builder.binary("sub", first, x), _ZERO)
-    behind = _least(builder, builder.binary("sub", last, x), width)
+    before = most(builder, builder.binary("sub", first, x), _ZERO)
+    behind = least(builder, builder.binary("sub", last, x), width)
     lanes = (builder.cast("trunc", n, I32) for n in (before, builder.binary("sub", behind, before)))
     builder.call(partial, [*arguments(x), *lanes])
 
@@ -353,11 +353,3 @@ def _run_narrow(
             builder.call(kernel.rest, arguments(x))
             otherwise()
             _run_partial(builder, kernel.partial, arguments, x, (first, last), width)
-
-
-def _least(builder: Builder, a: Value, b: Value) -> Instruction:
-    return builder.select(builder.icmp("slt", a, b), a, b)
-
-
-def _most(builder: Builder, a: Value, b: Value) -> Instruction:
-    return builder.select(builder.icmp("sgt", a, b), a, b)

@@ -25,7 +25,7 @@ import re
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.definitions import INCOMING, LABEL, NAME, FunctionLines, rewritten, unused_prefix
+from weft.target.definitions import INCOMING, LABEL, FunctionLines, rewritten, unused_prefix
 
 _CHOICE = re.compile(
     r"select i1 (?P<condition>%[^\s,]+), i64 (?P<first>[^\s,]+), i64 (?P<second>[^\s,]+)(?P<debug>(?:, !.*)?)"
@@ -117,17 +117,17 @@ def _indices(function: FunctionLines, text: str) -> list[_Index]:
     }
     if not choices:
         return found
-    uses = _uses(function)
+    uses = function.uses()
     for line, right in function.defined.values():
         outer = _ADDRESS.fullmatch(right) if right.startswith("getelementptr ") else None
         if outer is None or outer["base"] not in function.defined:
             continue
         at, below = function.defined[outer["base"]]
         inner = _ADDRESS.fullmatch(below) if below.startswith("getelementptr ") else None
-        if inner is None or inner["type"] != outer["type"] or uses[outer["base"]] != 1:
+        if inner is None or inner["type"] != outer["type"] or len(uses[outer["base"]]) != 1:
             continue
         for chosen, index in ((inner["index"], outer["index"]), (outer["index"], inner["index"])):
-            if chosen not in choices or uses[chosen] != 1:
+            if chosen not in choices or len(uses[chosen]) != 1:
                 continue
             made, choice = choices[chosen]
             blocks = {function.blocks[n] for n in (made, at, line)}
@@ -182,17 +182,6 @@ def _is_loaded(function: FunctionLines, name: str) -> bool:
         else:
             return False
     return is_loaded
-
-
-def _uses(function: FunctionLines) -> dict[str, int]:
-    """How often lines name each value that a line makes, but for debuggers."""
-    counted = dict.fromkeys(function.defined, -1)
-    for line in function.lines:
-        if not line.startswith("    #dbg_"):
-            for name in NAME.findall(line):
-                if name in counted:
-                    counted[name] += 1
-    return counted
 
 
 def _blocks_in_loops(function: FunctionLines) -> set[str]:

@@ -20,7 +20,7 @@ import re
 from msgspec import Struct
 
 from weft.machine.targets import Isa
-from weft.target.definitions import NAME, FunctionLines, rewritten, unused_prefix
+from weft.target.definitions import FunctionLines, rewritten, unused_prefix
 
 _LOAD = re.compile(
     r"load <(?P<lanes>\d+) x i(?P<bits>8|16|32|64)>, ptr (?P<from>%[^\s,]+), align \d+(?P<notes>(?:, !.*)?)"
@@ -69,7 +69,7 @@ def _changed(text: str) -> str | None:
             found.setdefault(lane.load, []).append(lane)
     if not found:
         return None
-    uses = _uses(function)
+    uses = function.uses()
     prefix, made = unused_prefix("number", text), 0
     taken = {each.name for lanes in found.values() for each in lanes}
     for load, lanes in found.items():
@@ -125,19 +125,6 @@ def _loaded(function: FunctionLines, each: _Lane, prefix: str) -> str:
         value = f"{prefix}.{len(steps) - 1}"
     names = [*(f"{prefix}.{n}" for n in range(len(steps) - 1)), each.name]
     return "\n".join([*lines, *(f"  {n} = {right}" for n, (right, _) in zip(names, steps, strict=True))])
-
-
-def _uses(function: FunctionLines) -> dict[str, list[str]]:
-    """What each value is used for: the names of values, or nothing where a line makes none; but for debuggers."""
-    found: dict[str, list[str]] = {name: [] for name in function.defined}
-    for line in function.lines:
-        if line.startswith("    #dbg_"):
-            continue
-        left, equals, right = line.partition(" = ")
-        for name in NAME.findall(right if equals else line):
-            if name in found:
-                found[name].append(left.strip() if equals else "")
-    return found
 
 
 def _only_taken(function: FunctionLines, load: str, uses: dict[str, list[str]], taken: set[str]) -> bool:

@@ -14,6 +14,7 @@ from weft.graph.cfg import reverse_postorder
 from weft.ir import Argument, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
+from weft.ir.constants import is_zero
 from weft.ir.types import I1, I64, IntType
 from weft.transform.groups.id_divisors import (
     CASTS,
@@ -22,7 +23,6 @@ from weft.transform.groups.id_divisors import (
     factors_of,
     is_known,
     is_same,
-    is_zero,
 )
 from weft.transform.groups.merge_groups import GRID_RANGE
 

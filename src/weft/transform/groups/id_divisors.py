@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from weft.ir import Argument, ConstInt, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.constants import is_zero
 from weft.ir.types import I1, I64, IntType
 
 LARGEST = 1 << 31
@@ -219,8 +220,3 @@ def _settle(condition: Instruction) -> None:
                 work.append(user)
             elif user.op == "or":
                 replace_and_erase(user, user.operands[1 if is_zero(user.operands[0]) else 0])
-
-
-def is_zero(value: Value) -> bool:
-    """Whether it is the constant 0."""
-    return isinstance(value, ConstInt) and value.value == 0

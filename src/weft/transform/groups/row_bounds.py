@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.ir import Argument, Constant, ConstInt, Function, Instruction, Module, Value
+from weft.ir.constants import is_zero
 from weft.ir.types import I32, I64
 from weft.transform.groups.row_values import RowValues, limits_of
 
@@ -108,7 +109,7 @@ class RowBounds:
     def _signed(self, predicate: str, left: Value, right: Value, same_sign: bool) -> str:
         """The signed predicate that says the same of the two; `predicate` itself where there is none."""
         least, bound = limits_of(left), limits_of(right)
-        if predicate == "ne" and _is_zero(right) and least is not None and least.lo >= 0:
+        if predicate == "ne" and is_zero(right) and least is not None and least.lo >= 0:
             return "sgt"
         if same_sign or (least is not None and least.lo >= 0 and bound is not None and bound.lo >= 0):
             return _SIGNED.get(predicate, predicate)
@@ -142,7 +143,3 @@ class RowBounds:
             self._last = self._values.call(
                 "llvm.smin.i64", self._last, least if predicate == "slt" else above
             )
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ConstInt) and value.value == 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 from weft.ir import ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase
+from weft.ir.constants import is_zero
 from weft.ir.types import IntType
 
 _NEUTRAL_RIGHT = ("add", "or", "xor", "sub", "shl", "lshr", "ashr")
@@ -49,13 +50,9 @@ def _value_of(instruction: Instruction) -> Value | None:
             return None
         return const_int(number.signed if op == "sext" else number.value, type)
     if op == "and":
-        return next((v for v in instruction.operands if _is_zero(v)), None)
-    if op in _NEUTRAL_LEFT and _is_zero(instruction.operands[0]):
+        return next((v for v in instruction.operands if is_zero(v)), None)
+    if op in _NEUTRAL_LEFT and is_zero(instruction.operands[0]):
         return instruction.operands[1]
-    if op in _NEUTRAL_RIGHT and _is_zero(instruction.operands[1]):
+    if op in _NEUTRAL_RIGHT and is_zero(instruction.operands[1]):
         return instruction.operands[0]
     return None
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ConstInt) and value.value == 0

@@ -21,6 +21,7 @@ from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.graph.loops import loop_forest
 from weft.ir import Constant, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
+from weft.ir.constants import is_zero
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I1, IntType
 from weft.transform.numbers.front_versions import straight_blocks
@@ -163,7 +164,7 @@ class _Search:
             other = self._found[other].usual
         if not self._is_uniform(other):
             return None
-        if _is_zero(other):
+        if is_zero(other):
             return known
         if self._is_early(other):
             return EdgeNumber((*known.terms, other), known.first, known.last, known.behind)
@@ -208,7 +209,7 @@ class _Search:
 
     def _select(self, value: Instruction) -> EdgeChoice | None:
         condition, *arms = value.operands
-        if _is_zero(arms[1]) and (found := self._from_the_end(value, condition, arms[1])) is not None:
+        if is_zero(arms[1]) and (found := self._from_the_end(value, condition, arms[1])) is not None:
             return found
         moving = [self._moves(arm) for arm in arms]
         if moving[0] == moving[1]:
@@ -287,12 +288,8 @@ def _asks_for_sign(value: Value) -> bool:
         isinstance(value, Instruction)
         and value.op == "icmp"
         and value.predicate == "slt"
-        and _is_zero(value.operands[1])
+        and is_zero(value.operands[1])
     )
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ConstInt) and value.value == 0
 
 
 def _counted(view: CFGView) -> Iterator[CountedLoop]:

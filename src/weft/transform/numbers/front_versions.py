@@ -25,6 +25,7 @@ from weft.ir import FALSE, BasicBlock, Builder, ConstInt, Function, Instruction,
 from weft.ir.cfg_edit import remove_unreachable_blocks, replace_and_erase, split_block
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap, clone_blocks
+from weft.ir.constants import is_zero
 from weft.ir.intrinsics import declare
 from weft.transform.loops.guess_ranges import guessed_way, keeps_lanes_together, reached_for_good
 from weft.transform.numbers.computed_early import compute_early
@@ -167,9 +168,5 @@ def simplify(blocks: Iterator[Value]) -> None:
         for i in list(block.instructions):
             if i.op == "select" and i.operands[0] == FALSE:
                 replace_and_erase(i, i.operands[2])
-            elif i.op in ("add", "getelementptr") and len(i.operands) == 2 and _is_zero(i.operands[1]):
+            elif i.op in ("add", "getelementptr") and len(i.operands) == 2 and is_zero(i.operands[1]):
                 replace_and_erase(i, i.operands[0])
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ConstInt) and value.value == 0

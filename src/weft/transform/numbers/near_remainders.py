@@ -20,6 +20,7 @@ from weft.analysis.integers.differences import Differences
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
+from weft.ir.constants import is_zero
 from weft.ir.types import I1, IntType
 from weft.transform.groups.row_values import limits_of
 
@@ -104,7 +105,7 @@ def _added(remainder: Instruction, tests: set[Instruction]) -> set[Instruction] 
     """What is n where the remainder is negative, and 0 elsewhere; None where anything else asks for that."""
     added: set[Instruction] = set()
     for choice in (u for test in tests for u in test.instruction_users()):
-        if choice.op != "select" or choice.operands[0] not in tests or not _is_zero(choice.operands[2]):
+        if choice.op != "select" or choice.operands[0] not in tests or not is_zero(choice.operands[2]):
             return None
         divisor = choice.operands[1]
         if divisor is remainder.operands[1]:
@@ -158,11 +159,7 @@ def _asks(user: Instruction, number: Value) -> bool:
     """Whether it is asked whether a number is negative."""
     if user.op != "icmp" or user.predicate != "slt" or user.operands[0] is not number:
         return False
-    return _is_zero(user.operands[1])
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ConstInt) and value.value == 0
+    return is_zero(user.operands[1])
 
 
 def _ask_for_no_sign(number: Instruction) -> None:
