@@ -182,7 +182,7 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
         module.run_pipeline(
             passes.level,
             machine,
-            unroll=passes.unroll,
+            unroll=passes.unroll and is_bounded(module.ref),
             vectorize=passes.vectorize,
             superwords=passes.superwords,
         )
