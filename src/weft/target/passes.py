@@ -45,6 +45,7 @@ from weft.target.rewrites.joined_votes import with_joined_votes
 from weft.target.rewrites.mask_bytes import with_mask_bytes
 from weft.target.rewrites.near_addresses import with_near_addresses
 from weft.target.rewrites.numbers_in_memory import with_numbers_in_memory
+from weft.target.rewrites.parted_masks import with_parted_masks
 from weft.target.rewrites.register_votes import with_register_votes
 from weft.target.rewrites.rising_stores import with_rising_stores
 from weft.target.rewrites.short_comparisons import with_short_comparisons
@@ -192,7 +193,9 @@ def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachin
     _change_text(module, machine)
 
 
-_WITH_MASK_REGISTERS = (with_blended_choices, with_register_votes, with_near_addresses, with_counted_lanes)
+_WITH_MASK_REGISTERS = (
+    with_blended_choices, with_parted_masks, with_register_votes, with_near_addresses, with_counted_lanes
+)  # fmt: skip
 
 _WITHOUT_MASK_REGISTERS = (
     with_short_comparisons,

@@ -65,3 +65,9 @@ def test_masks_of_other_blocks_stay() -> None:
 
 def test_without_registers_for_masks_votes_stay() -> None:
     assert with_register_votes(program(32, "float", MASKS["frozen"], ANY), AVX2) is None
+
+
+def test_masks_of_very_many_comparisons_stay() -> None:
+    joined = "".join(f"%m{k + 1} = xor <32 x i1> %m{k}, %p\n  " for k in range(2000))
+    made = f"%m0 = and <32 x i1> %p, %q\n  {joined}%m = and <32 x i1> %m2000, %q"
+    assert with_register_votes(program(32, "float", made, ANY), AVX512) is None

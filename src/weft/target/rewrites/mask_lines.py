@@ -11,7 +11,7 @@ mask as the line does; other lines are read as None.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -22,10 +22,11 @@ TRUE, FALSE = "splat (i1 true)", "zeroinitializer"
 
 _REST = r"(?P<rest>(?:, !.*)?)"
 _MASK = r"%[^\s,]+|splat \(i1 true\)|zeroinitializer"
-_VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)|<[^<>]*>"
+VALUE = r"%[^\s,]+|zeroinitializer|splat \([^()]*\)|<[^<>]*>"
+"""A vector's name, or a constant that is no poison."""
 _COMPARISON = re.compile(
     r"(?P<op>[fi]cmp(?: [a-z]+)*) (?P<predicate>[a-z]+) "
-    rf"<(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> (?P<left>{_VALUE}), (?P<right>{_VALUE})(?:, !.*)?"
+    rf"<(?P<lanes>\d+) x (?P<type>i8|i16|i32|i64|float|double)> (?P<left>{VALUE}), (?P<right>{VALUE})(?:, !.*)?"
 )
 _LOGIC = re.compile(
     rf"(?P<op>and|or|xor)(?: disjoint)? <(?P<lanes>\d+) x i1> (?P<first>{_MASK}), (?P<second>{_MASK}){_REST}"
@@ -38,6 +39,10 @@ _FROZEN = re.compile(rf"freeze <\d+ x i1> (?P<mask>%[^\s,]+){_REST}")
 _PART = re.compile(
     r"shufflevector <(?P<lanes>\d+) x i1> (?P<mask>%[^\s,]+), <\d+ x i1> poison, "
     rf"<\d+ x i32> <(?P<places>[^>]*)>{_REST}"
+)
+_SIDES = re.compile(
+    r"shufflevector <\d+ x i1> (?P<low>%[^\s,]+), <(?P<half>\d+) x i1> (?P<high>%[^\s,]+), "
+    r"<\d+ x i32> <(?P<places>[^>]*)>(?:, !.*)?"
 )
 _PLACE = re.compile(r"i32 (\d+)")
 _POISONS = frozenset(("fast", "nnan", "ninf", "samesign"))
@@ -169,7 +174,28 @@ class Part(Struct, frozen=True):
     lanes: Lanes
 
 
-MaskLine = Comparison | Join | Frozen | Part
+class SideBySide(Struct, frozen=True):
+    """A mask of so many lanes that is made of two, each of half as many."""
+
+    lanes: int
+    low: str
+    high: str
+
+
+def side_by_side(parts: Sequence[str], lanes: int, type: str, new: Callable[[str], str]) -> str:
+    """What makes one vector of vectors of so many lanes each, two or four or more; `new` writes lines for parts."""
+    while True:
+        places = ", ".join(f"i32 {k}" for k in range(2 * lanes))
+        pairs = [
+            f"shufflevector <{lanes} x {type}> {low}, <{lanes} x {type}> {high}, <{2 * lanes} x i32> <{places}>"
+            for low, high in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        if len(pairs) == 1:
+            return pairs[0]
+        parts, lanes = [new(pair) for pair in pairs], 2 * lanes
+
+
+MaskLine = Comparison | Join | Frozen | Part | SideBySide
 
 
 def mask_line(right: str) -> MaskLine | None:
@@ -192,4 +218,8 @@ def mask_line(right: str) -> MaskLine | None:
         side_by_side = len(places) == count and places == list(range(places[0], places[0] + count))
         if side_by_side and places[-1] < whole:
             return Part(found["mask"], Lanes(places[0], count))
+    if found := _SIDES.fullmatch(right):
+        lanes = 2 * int(found["half"])
+        if [int(place) for place in _PLACE.findall(found["places"])] == list(range(lanes)):
+            return SideBySide(lanes, found["low"], found["high"])
     return None

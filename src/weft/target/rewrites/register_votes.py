@@ -22,7 +22,8 @@ from collections.abc import Callable
 from weft.machine.targets import Isa
 from weft.target.definitions import NAME, FunctionLines, rewritten, unused_prefix, with_declarations
 from weft.target.rewrites.asked_votes import VOTE, Voters, voters
-from weft.target.rewrites.mask_lines import FALSE, TRUE, Comparison, Frozen, Join, Lanes, mask_line
+from weft.target.rewrites.mask_lines import Lanes
+from weft.target.rewrites.mask_parts import MaskParts
 
 _COUNTING = "declare i32 @llvm.ctpop.i32(i32)"
 
@@ -45,15 +46,15 @@ def with_register_votes(text: str, isa: Isa) -> str | None:
 class _Votes:
     """The votes of one function, replaced line by line."""
 
-    __slots__ = ("_blocks", "_defined", "_isa", "_prefix", "_text", "_uses", "lines", "made")
+    __slots__ = ("_blocks", "_defined", "_parts", "_prefix", "_text", "_uses", "lines", "made")
 
     def __init__(self, text: str, isa: Isa) -> None:
-        self._isa = isa
         self.made = 0
         self._prefix = unused_prefix("part", text)
         function = FunctionLines.of(text)
         self.lines, self._blocks, self._defined = function.lines, function.blocks, function.defined
         self._text, self._uses = text, Counter[str]()
+        self._parts = MaskParts(function, isa, self._times_named)
         # What else is made of bits needs them as one number.
         for each in list(voters(function, self._times_named)):
             self._replace(each)
@@ -67,10 +68,9 @@ class _Votes:
     def _replace(self, voters: Voters) -> None:
         mask, lanes = voters.mask, voters.lanes
         at = self._defined[voters.bits][0]
-        width = self._width(mask, self._blocks[at])
-        if width is None or lanes * width <= self._isa.vector_bits or self._isa.lanes(width) < 8:
+        each = self._parts.lanes_of_register(mask, self._blocks[at], lanes)
+        if each is None:
             return
-        each = self._isa.lanes(width)
         made: list[str] = []
 
         def new(right: str) -> str:
@@ -78,7 +78,7 @@ class _Votes:
             made.append(f"  {name} = {right}")
             return name
 
-        parts = [self._part(mask, Lanes(first, each), new) for first in range(0, lanes, each)]
+        parts = [self._parts.part(mask, Lanes(first, each), new) for first in range(0, lanes, each)]
         for vote in voters.votes:
             number = self._defined[vote.name][0]
             if vote.counts:
@@ -88,40 +88,12 @@ class _Votes:
             for part in parts[1:]:
                 joined = new(f"{vote.joins} <{each} x i1> {joined}, {part}")
             all = new(f"bitcast <{each} x i1> {joined} to i{each}")
-            asked = new(f"icmp {vote.predicate} i{each} {all}, {vote.settled}")
-            self.lines[number] = f"  {vote.name} = or i1 {asked}, false{vote.rest}"
+            # Nothing is or'ed with it: of a branch on that LLVM makes two.
+            self.lines[number] = (
+                f"  {vote.name} = icmp {vote.predicate} i{each} {all}, {vote.settled}{vote.rest}"
+            )
         self.lines[at] = "\n".join(made)
         self.made += 1
-
-    def _width(self, mask: str, block: int) -> int | None:
-        """How many bits lanes of what a mask compares have; None if it is made otherwise, or elsewhere."""
-        number, right = self._defined.get(mask, (0, ""))
-        if not right or self._blocks[number] != block:
-            return None
-        match mask_line(right):
-            case Comparison() as compared:
-                return compared.bits
-            # Frozen twice, poison could be two numbers.
-            case Frozen(mask=inner) if self._times_named(mask) == 2:
-                return self._width(inner, block)
-            case Join(first=first, second=second):
-                widths = {self._width(side, block) for side in (first, second) if side not in (TRUE, FALSE)}
-                return widths.pop() if len(widths) == 1 else None
-            case _:
-                return None
-
-    def _part(self, mask: str, lanes: Lanes, new: Callable[[str], str]) -> str:
-        """Write the lines that make so many lanes of a mask; the name of the last."""
-        if mask in (TRUE, FALSE):
-            return mask
-        line = mask_line(self._defined[mask][1])
-        if isinstance(line, Frozen):
-            return new(f"freeze <{lanes.count} x i1> {self._part(line.mask, lanes, new)}")
-        if isinstance(line, Join):
-            first, second = (self._part(side, lanes, new) for side in (line.first, line.second))
-            return new(line.of(lanes.count, first, second))
-        assert isinstance(line, Comparison)
-        return lanes.of(line.lanes, "i1", mask, new)
 
 
 def _count(parts: list[str], each: int, lanes: int, new: Callable[[str], str]) -> str:
