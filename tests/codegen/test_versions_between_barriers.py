@@ -68,6 +68,38 @@ def transformed(stretch: np.ndarray) -> np.ndarray:
     return stretch
 
 
+@cuda.jit
+def sum_rows(starts, values, totals):
+    """Each warp adds up a row."""
+    row, lane = cuda.grid(1) // 32, cuda.threadIdx.x % 32
+    if row < totals.size:
+        total = 0
+        for k in range(starts[row] + lane, starts[row + 1], 32):
+            total += values[k]
+        for step in (16, 8, 4, 2, 1):
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        if lane == 0:
+            totals[row] = total
+
+
+def test_kernels_of_warps_have_versions_for_whole_stretches() -> None:
+    """Where work-groups are no multiples of warps, each starts with lanes of two rows."""
+    lengths = np.random.default_rng(5).integers(0, 99, 40)
+    starts = np.append(0, np.cumsum(lengths))
+    values = np.random.default_rng(6).integers(0, 99, starts[-1])
+    totals = np.zeros(40, np.int64)
+    sum_rows[5, 256](starts, values, totals)
+    assert np.array_equal(totals, np.add.reduceat(np.append(values, 0), starts[:-1]) * (lengths > 0))
+    (line,) = [
+        x for f in sum_rows.report().functions for e in f.excerpts for x in e.lines if "values[k]" in x.text
+    ]
+    assert "neighbours" in line.memory
+    plain, others, wanted = cuda.jit(sum_rows.py_func, without=("aligned-versions",)), totals * 0, totals * 0
+    sum_rows[27, 48](starts, values, others)
+    plain[27, 48](starts, values, wanted)
+    assert np.array_equal(others, wanted)
+
+
 @pytest.mark.spread
 @pytest.mark.parametrize(
     ("threads", "width", "kernel"),

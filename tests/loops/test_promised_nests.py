@@ -541,3 +541,23 @@ def test_rows_that_are_turned_within_one_array_run_as_promised() -> None:
                     a[z, x, y] = a[z, y, x] + 1
 
     called(within, (numbers(3, 20, 20),))
+
+
+def halved(a, out):
+    for i in prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            left, steps = a[i, j], 0
+            while left > 1:
+                left >>= 1
+                steps += 1
+            out[i, j] = steps
+
+
+def test_loops_that_do_not_count_are_in_lanes_along_rows_that_are_long() -> None:
+    made = None
+    for columns in (130, 11):
+        a = DRAW.integers(0, 1 << 20, (70, columns)).astype(np.int32)
+        made = called(halved, (a, np.zeros_like(a)))
+    assert made is not None and is_proved(made)
+    told = " ".join(r.message for r in made.remarks)
+    assert "and all cores share both loops" in told and "where what was assumed of it does not hold" in told

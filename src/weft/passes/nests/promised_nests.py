@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from weft.analysis.integers.kept_ranges import ranges_of
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.along_rows import is_along, is_elsewhere, is_short
-from weft.analysis.loops.counted_loops import counted_loop, known_iterations
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
 from weft.analysis.loops.parallel_nests import depends_on
@@ -29,7 +29,7 @@ from weft.analysis.memory.far_steps import step_of
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.sequential.accesses import Accesses
 from weft.analysis.sequential.reconstruction import Reconstruction
-from weft.analysis.sequential.scope import Program, Scope
+from weft.analysis.sequential.scope import LoopContext, Program, Scope
 from weft.analysis.sequential.verdicts import Verdict, loop_verdict
 from weft.graph.dominators import dominator_tree
 from weft.graph.loops import Loop, loop_forest
@@ -83,50 +83,70 @@ def prove_promised_nests(unit: LoopUnit, function: Function) -> int:
         search = Search(unit, accesses, scope, False, frozenset(), promises=True)
         tops = [c for c in scope.loops.values() if c.parent is None and c.header not in left]
         found = [
-            chosen
+            (chosen, rows)
             for loop in tops
             if (chosen := search.whole_nest(loop)) is not None
-            and _is_parallel_inside(chosen, accesses, scope)
+            and (rows := _rows_inside(chosen, accesses, scope)) is not None
         ]
-        inside = {b: chosen for chosen in found for b in chosen.loop.blocks}
+        inside = {b: chosen for chosen, _ in found for b in chosen.loop.blocks}
         lost = {c.top for c in changes if c.outer not in inside}
         if not lost:
             break
         for change in reversed(changes):
             undo(function, change.outer, change.inner)
         left |= lost
-    for chosen in found:
+    for chosen, rows in found:
         mine = [c for c in changes if inside[c.outer] is chosen]
         if chosen.loop.header in alone:
             chosen = replace(chosen, inside=(), promotions=(), tiles=None)
-        apply_chosen(unit, function, scope, accesses, chosen, mine, promises=True)
+        apply_chosen(unit, function, scope, accesses, chosen, mine, promises=True, rows=rows)
     return len(found)
 
 
-def _is_parallel_inside(chosen: Chosen, accesses: Accesses, scope: Scope) -> bool:
-    """Whether all loops of a nest count, and each innermost one is parallel, adds up, or is in one inside that is.
+def _rows_inside(chosen: Chosen, accesses: Accesses, scope: Scope) -> list[CountedLoop] | None:
+    """Loops of a nest that have to be long for lanes along them; None where the nest is left as it was promised.
 
-    Others are where the time goes, and lanes along the outermost loop may be all that there is for them. So are those
-    that add up in order what functions of mathematics make: LLVM has no vectors for these.
+    Each innermost loop has to be parallel, add up, or be in one inside that is. Others are where the time goes, and
+    lanes along the outermost loop may be all that there is for them. So are those that add up in order what functions
+    of mathematics make: LLVM has no vectors for these. Loops that do not count, as a fractal's, have to be in a row
+    that is parallel and adds nothing up, whose length is known in front of the nest.
     """
     inside = {each.header for each in chosen.inside}
+    rows: dict[BasicBlock, CountedLoop] = {}
     for loop in scope.loops.values():
         if loop is chosen.loop or not chosen.loop.contains(loop):
             continue
-        if isinstance(loop.counted, str):
-            return False
         around = loop
         while around is not None and around is not chosen.loop and around.header not in inside:
             around = around.parent
-        covered = around is not None and around is not chosen.loop
-        if loop.loop.children or covered:
+        covered = around if around is not chosen.loop else None
+        if isinstance(loop.counted, str):
+            if covered is None or not _is_row(covered, chosen.loop, accesses, scope):
+                return None
+            assert isinstance(covered.counted, CountedLoop)
+            rows[covered.header] = covered.counted
+        if loop.loop.children or covered is not None:
             continue
         found = loop_verdict(accesses, loop)
         in_order = any(a.kind == "reassociation" for a in found.assumptions)
         calls = in_order and any(_is_mathematics(i) for block in loop.blocks for i in block.instructions)
         if calls or found.verdict not in _IN_LANES:
-            return False
-    return True
+            return None
+    return list(rows.values())
+
+
+def _is_row(loop: LoopContext, outer: LoopContext, accesses: Accesses, scope: Scope) -> bool:
+    """Whether a parallel loop has as many iterations each time, a number that is there before the outer one.
+
+    Lanes run along loops that are promised to be parallel in any case.
+    """
+    counted = loop.counted
+    if loop_promises(scope.view.blocks[loop.loop.latches[0]], tuple(loop.blocks)).parallel:
+        return False
+    if isinstance(counted, str) or loop_verdict(accesses, loop).verdict is not Verdict.PARALLEL:
+        return False
+    bounds = (counted.counter.start, counted.bound)
+    return not any(isinstance(v, Instruction) and v.block in set(outer.blocks) for v in bounds)
 
 
 def _outermost(function: Function) -> set[BasicBlock]:

@@ -38,7 +38,7 @@ from weft.ir import BasicBlock, Builder, Constant, ConstInt, Function, Instructi
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
-from weft.ir.effects import is_convergent, is_speculatable
+from weft.ir.effects import is_speculatable
 from weft.ir.types import I64
 from weft.transform.numbers.decided_numbers import fold_decided
 from weft.transform.numbers.known_numbers import number_asked_for_sign, replace_known_numbers
@@ -52,7 +52,13 @@ from weft.transform.numbers.meetings import (
 )
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
-from weft.transform.numbers.versioned_parts import Part, join_versions, parts_of, values_before
+from weft.transform.numbers.versioned_parts import (
+    Part,
+    join_versions,
+    parts_of,
+    values_before,
+    waits_for_others,
+)
 from weft.transform.unify_returns import unify_returns
 
 MEETS = 0.9
@@ -96,7 +102,7 @@ def _add_to(
     if not meetings:
         return False
     copied = list(_behind(part, behind_operands(part, meetings)))
-    if len(copied) > LARGEST_COPY or any(map(is_convergent, copied)):
+    if len(copied) > LARGEST_COPY or any(map(waits_for_others, copied)):
         return False
     wanted = sum(i.op in ("load", "store") for i in copied)
     best = _strided(copied, divergence)

@@ -1,7 +1,8 @@
 """Parts of a function of which there may be another version for some lane groups.
 
-A function without barriers, votes and the like is one part: what follows the beginning of its first block. In a kernel
-with barriers each stretch behind one is a part, up to where control has met again before the next, in the same loop:
+A function without barriers is one part: what follows the beginning of its first block. Lane groups go through a version
+as a whole, so that votes and shuffles are the same in it. In a kernel with barriers each stretch behind one is a part,
+up to where control has met again before the next, in the same loop:
 
     barrier; low = 2*t - (t & (d - 1)); …; if a > b: swap  |  d = d / 2; …       the part ends at the bar
 
@@ -86,7 +87,7 @@ class Part(Struct, frozen=True):
 
 def parts_of(function: Function) -> Iterator[Part]:
     """The parts of a function, which may be changed in between, each within its part."""
-    if not any(map(is_convergent, function.instructions())):
+    if not any(map(waits_for_others, function.instructions())):
         yield Part(function.entry, tuple(b for b in function.blocks if b is not function.entry))
         return
     barriers = [i for i in function.instructions() if kind_of(i.callee_name) is IntrinsicKind.BARRIER]
@@ -95,6 +96,11 @@ def parts_of(function: Function) -> Iterator[Part]:
         part = _part_behind(function, head)
         if part is not None:
             yield part
+
+
+def waits_for_others(instruction: Instruction) -> bool:
+    """Whether other lane groups have to come the same way; what threads of a warp tell each other stays within one."""
+    return is_convergent(instruction) and kind_of(instruction.callee_name) is not IntrinsicKind.HORIZONTAL
 
 
 def _part_behind(function: Function, head: BasicBlock) -> Part | None:
