@@ -174,6 +174,7 @@ class CompiledKernelBase:
             RunUnit(**facts["run_unit"]).width > 1,
             facts["arena"]["resident"],
             self._lane_count,
+            facts["run_unit"]["long"],
         )
         if checking():
             from weft.check import CheckedLauncher

@@ -33,13 +33,14 @@ def run(pool: Pool, account: Account, groups: int, threads: int, chunk: int = 1)
 
 
 @given(
-    groups=st.integers(1, 3000), threads=st.integers(1, 9), chunk=st.integers(1, 40), delay=st.integers(0, 40)
-)
+    groups=st.integers(1, 3000), threads=st.integers(1, 9), chunk=st.integers(1, 40), delay=st.integers(0, 40),
+    long=st.booleans(),
+)  # fmt: skip
 def test_each_group_runs_once_in_aligned_runs_and_no_worker_twice_at_a_time(
-    pool, groups, threads, chunk, delay
+    pool, groups, threads, chunk, delay, long
 ):
     account = Account(groups, chunk, delay)
-    assert run(pool, account, groups, threads, chunk) == 0
+    assert run(pool, account, groups, threads, -chunk if long else chunk) == 0
     assert set(account.group_counts) == {1}
     assert account.faults == 0
     assert account.workers_seen < 1 << threads

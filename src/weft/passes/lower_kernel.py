@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.lanes.vectorization import VectorizationSummary
@@ -156,7 +156,7 @@ class StartedKernel(Struct):
         program = unit.done
         return LoweredKernel(
             text + offers, unit.entry, unit.arena, program.lines, unit.timings, unit.math, unit.remarks, log.stages,
-            program.run_unit, unit.terms, unit.summary, unit.called,
+            structs.replace(program.run_unit, long=bool(unit.updated.arrays)), unit.terms, unit.summary, unit.called,
             [] if unit.summary is not None else list(unit.module.definitions()),
             None if unit.order.linear else unit.order.dimension, self.captured,
             pipeline, self.row_numbers,

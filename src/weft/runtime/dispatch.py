@@ -306,6 +306,7 @@ def launch_record(
     entry: int,
     shape: LaunchShape,
     chunk: int,
+    threads: int,
     arena: int,
     overlap: Overlap,
     stops: bool,
@@ -321,7 +322,9 @@ def launch_record(
     shape
         What is launched.
     chunk
-        Of how many groups those that are handed out are a multiple.
+        Of how many groups those that are handed out are a multiple, as a job says it.
+    threads
+        How many are of use.
     arena
         Bytes of scratch memory that a thread needs.
     overlap
@@ -332,7 +335,6 @@ def launch_record(
     known = calls()
     if known is None:
         return None
-    threads = -(-shape.groups // chunk)
     known.reserve(thread_limit(max(get_num_threads(), core_count())), arena)
     words = [entry, shape.groups, chunk, threads, *shape.grid, *shape.block]
     own = arguments.own

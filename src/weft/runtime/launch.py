@@ -68,6 +68,8 @@ class Launcher:
         Whether groups wait for each other: one worker runs them all.
     lane_count
         What the code counts lanes in, if it does.
+    long_runs
+        Whether runs of groups are as long as may be.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Launcher:
         goes_on: bool = False,
         resident: bool = False,
         lane_count: LaneCount | None = None,
+        long_runs: bool = False,
     ) -> None:
         self._lane_count = lane_count
         self._code = code
@@ -91,6 +94,7 @@ class Launcher:
         self._packer = packer
         self._arena_bytes = arena_bytes
         self._chunk = chunk
+        self._long_runs = long_runs
         self._barrier_lines = barrier_lines
         self._prints = prints
         self._resident = resident
@@ -128,7 +132,7 @@ class Launcher:
         frame = self._take_frame()
         try:
             self._format.pack_into(
-                frame.memory, 0, self._entry, frame.record, groups, threads, chunk, *shape.grid,
+                frame.memory, 0, self._entry, frame.record, groups, threads, self._in_runs(chunk), *shape.grid,
                 *shape.block, frame.slots, table, shape.dynamic_bytes, frame.error, *slots,
             )  # fmt: skip
         except (struct.error, OverflowError):
@@ -168,10 +172,17 @@ class Launcher:
             return None
         chunk = self._chunk(shape.block)
         stops = bool(self._barrier_lines)
-        record = launch_record(arguments, self._code, self._entry, shape, chunk, arena, overlap, stops)
+        threads = -(-shape.groups // chunk)
+        record = launch_record(
+            arguments, self._code, self._entry, shape, self._in_runs(chunk), threads, arena, overlap, stops
+        )
         if record is not None and stops:
             record.finish = functools.partial(self._stopped, shape)
         return record
+
+    def _in_runs(self, chunk: int) -> int:
+        """What a job says of its runs (`weft.runtime.pool_ir`)."""
+        return -chunk if self._long_runs else chunk
 
     def _stopped(self, shape: LaunchShape, words: bytes, args: tuple[Any, ...]) -> None:
         raise self._divergence(struct.unpack(f"@{ERROR_WORDS}q", words), shape)

@@ -5,6 +5,7 @@ declare i32 @clock_gettime(i32, ptr)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.abs.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @weft_interrupt = external global i32
@@ -159,12 +160,16 @@ entry:
   %ctx = load ptr, ptr %ctx.at, align 8
   %groups = load i64, ptr %groups.at, align 8
   %threads = load i64, ptr %threads.at, align 8
-  %chunk = load i64, ptr %chunk.at, align 8
-  %sharers = shl i64 %threads, 1
+  %runs = load i64, ptr %chunk.at, align 8
+  %long = icmp slt i64 %runs, 0
+  %chunk = call i64 @llvm.abs.i64(i64 %runs, i1 true)
+  %twice = shl i64 %threads, 1
+  %sharers = select i1 %long, i64 %threads, i64 %twice
+  %begin.by = select i1 %long, i64 ${RUN_LIMIT}, i64 %chunk
   %start = call i64 @now(ptr %spec)
   br label %take
 take:
-  %wish = phi i64 [ %chunk, %entry ], [ %run.next, %measure ]
+  %wish = phi i64 [ %begin.by, %entry ], [ %run.next, %measure ]
   %since = phi i64 [ %start, %entry ], [ %time, %measure ]
   %seen = load atomic i64, ptr %next monotonic, align 8
   %left = sub i64 %groups, %seen
@@ -192,7 +197,8 @@ measure:
   %cost = call i64 @llvm.umax.i64(i64 %elapsed, i64 ${RUN_FLOOR})
   %scaled = mul i64 %run, ${RUN_NS}
   %ideal = udiv i64 %scaled, %cost
-  %run.next = call i64 @llvm.umin.i64(i64 %ideal, i64 ${RUN_LIMIT})
+  %run.short = call i64 @llvm.umin.i64(i64 %ideal, i64 ${RUN_LIMIT})
+  %run.next = select i1 %long, i64 ${RUN_LIMIT}, i64 %run.short
   br label %take
 stop:
   %old = cmpxchg ptr %status, i32 0, i32 %result monotonic monotonic, align 4
@@ -226,13 +232,16 @@ entry:
   %ctx = load ptr, ptr %ctx.at, align 8
   %groups = load i64, ptr %groups.at, align 8
   %threads = load i64, ptr %threads.at, align 8
-  %chunk = load i64, ptr %chunk.at, align 8
+  %runs = load i64, ptr %chunk.at, align 8
+  %long = icmp slt i64 %runs, 0
+  %chunk = call i64 @llvm.abs.i64(i64 %runs, i1 true)
   %single = icmp sle i64 %threads, 1
   %small = icmp sle i64 %groups, %chunk
   %alone = or i1 %single, %small
   br i1 %alone, label %direct, label %find
 direct:
-  br i1 %small, label %once, label %serial
+  %in.one = or i1 %small, %long
+  br i1 %in.one, label %once, label %serial
 once:
   %result = call i32 %fn(ptr %ctx, i64 0, i64 %groups, i32 0)
   ret i32 %result

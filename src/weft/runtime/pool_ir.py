@@ -37,7 +37,9 @@ And if one were, the caller would do the work itself.
 waits until they have left, and unwinds what called it.
 
 **Runs.** Each participant takes runs of groups as long as it measures to fill `RUN_NS`, growing at most
-eightfold at a time, never more than half a fair share of what is left, in multiples of `chunk`.
+eightfold at a time, never more than half a fair share of what is left, in multiples of `chunk`. Where `chunk` is
+negative, a run costs something by itself: a thread alone runs all groups at once then, and each of several takes its
+fair share of what is left, in multiples of ``-chunk``.
 """
 
 from __future__ import annotations

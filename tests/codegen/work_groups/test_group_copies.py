@@ -136,6 +136,29 @@ def test_walks_of_the_grid_have_copies_where_they_have_rounds_enough() -> None:
         assert out.tolist() == [sum] * 2000
 
 
+def test_updates_of_threads_are_counted_and_runs_are_long() -> None:
+    # As above: a sum that has not been lost has been made in a copy.
+    def by_row(x, out):
+        for k in range(x.size):
+            cuda.atomic.add(out, x[k], np.float32(1))
+
+    def twice(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            cuda.atomic.add(out, x[i], np.float32(1))
+            cuda.atomic.add(out, x[i], np.float32(1))
+
+    before = weft.get_num_threads()
+    weft.set_num_threads(1)
+    try:
+        for kernel, groups, size, sum in ((by_row, 2, 1000, 1e8 + 64_000), (twice, 33, 1056, 1e8 + 2112)):
+            out = np.full(2000, 1e8, np.float32)
+            cuda.jit(fastmath=True)(kernel)[groups, 32](np.zeros(size, np.int32), out)
+            assert out.tolist() == [sum] + [1e8] * 1999
+    finally:
+        weft.set_num_threads(before)
+
+
 def test_arrays_with_strides() -> None:
     x = np.random.default_rng(6).integers(0, 10, (32, 24))
     expected = np.zeros((10, 4), np.int32)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from weft.analysis.divergence import FunctionFacts
 from weft.analysis.integers.intervals import Interval
+from weft.analysis.memory.update_counts import UpdateCount, update_counts
 from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Place, Places
 from weft.analysis.questions.polynomials import Atom, Narrow
@@ -67,8 +68,8 @@ class UpdatedArray(Struct, frozen=True):
         What the elements begin at a multiple of.
     extent
         Where the updates may be.
-    in_loop
-        Whether a thread may update several elements.
+    counts
+        How many elements a thread updates, in each block that updates some.
     """
 
     number: int
@@ -77,7 +78,7 @@ class UpdatedArray(Struct, frozen=True):
     kind: str
     align: int
     extent: Extent
-    in_loop: bool
+    counts: tuple[UpdateCount, ...]
 
     @property
     def size(self) -> int:
@@ -121,16 +122,11 @@ def updated_arrays(facts: FunctionFacts) -> UpdatedArrays:
             continue
         type, align = updates[0].accessed_type, min(i.alignment for i in updates)
         assert isinstance(type, IntType | FloatType)
-        in_loop = any(_is_in_loop(facts, i) for i in updates)
-        arrays.append(UpdatedArray(number, argument.name, type, kind, align, extent, in_loop))
+        counts = update_counts(facts.view, facts.propagation.loops, updates)
+        arrays.append(UpdatedArray(number, argument.name, type, kind, align, extent, counts))
         found.append(tuple(updates))
     apart = bool(arrays) and promise is not None and promise.is_used
     return UpdatedArrays(tuple(arrays), tuple(found), apart)
-
-
-def _is_in_loop(facts: FunctionFacts, instruction: Instruction) -> bool:
-    assert instruction.block is not None
-    return facts.propagation.loops.innermost[facts.view.index[instruction.block]] is not None
 
 
 def _kind_of(updates: list[Instruction], reassociate: bool) -> str | None:

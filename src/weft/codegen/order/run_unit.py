@@ -20,6 +20,9 @@ class RunUnit(Struct, frozen=True):
         Threads along it of the groups for which they do, where it is only those.
     rows, across
         How many rows of threads belong together, and along which dimension (`weft.codegen.order.bands`).
+    long
+        Whether runs are as long as may be: what a run does before its first group and behind its last one takes time
+        (`weft.codegen.work_groups.group_copies`).
     """
 
     width: int = 1
@@ -27,6 +30,7 @@ class RunUnit(Struct, frozen=True):
     size: int | None = None
     rows: int = 1
     across: int = 0
+    long: bool = False
 
     def groups(self, block: tuple[int, int, int]) -> int:
         """How many groups of `block` threads belong together."""

@@ -1,12 +1,13 @@
 """Kernels that update shared elements (histograms, sums by cell): each run of groups in copies of its own.
 
 The threads of a kernel only update some arrays (`weft.analysis.memory.updated_arrays`). The pool hands out groups in
-runs, and each run is done by one thread of the processor. So a run may fill a copy of each array with what changes
-nothing, update that by loads, operations and stores instead of the machine's locked instructions, and add what has
-changed to the array behind its last group, atomically (`weft.codegen.work_groups.merged_pairs`): others may be about
-the same. Copies are made where the run has more threads than the arrays have elements, or updates, where each thread
-does several: so many as its walk of the grid has rounds, where it is one; the locked instructions stay for the others,
-and where there is no memory.
+runs, long ones for such kernels, and each run is done by one thread of the processor. So a run may fill a copy of each
+array with what changes nothing, update that by loads, operations and stores instead of the machine's locked
+instructions, and add what has changed to the array behind its last group, atomically
+(`weft.codegen.work_groups.merged_pairs`): others may be about the same. Copies are made where the run has more updates
+than the arrays have elements: as many for each thread as are written in a block, times the iterations of loops around
+that (`weft.analysis.memory.update_counts`), or the rounds of its walk of the grid, where it is one. The locked
+instructions stay for other runs, and where there is no memory.
 
 Precondition: plain LLVM IR; atomic operations that may go to copies have the scope `COPY_SCOPE`, which says nothing to
 LLVM. Postcondition: the module has a second version of the entry point and of what it calls, in which no operation has
@@ -35,13 +36,21 @@ from weft.ir.effects import is_speculatable
 from weft.ir.lane_updates import COPY_SCOPE, build_plain_update, goes_to_copy
 from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType
 
-_UPDATES = 2
-"""A run has at least so many updates for each element that is copied, as far as that is known."""
+_UPDATES = 1
+"""A run has at least so many updates for each element that is copied, as far as that is known. An element of a copy
+takes as long as a locked instruction, or half of that where two go back together."""
 
 _ROUNDS = 16
-"""So often a loop of a thread's is taken to run at least. How often a walk of the grid does is known in a launch."""
+"""So often a loop of a thread's is taken to run of which nobody knows. How often a walk of the grid does, at least so
+often, and a loop up to a parameter, is known in a launch."""
+
+_MOST_ROUNDS = 1 << 20
+_MOST_UPDATES = 1 << 30
+"""What numbers of iterations and their products are cut off at, so that no product wraps around."""
 
 _LINE = 64
+
+_CHOICE = FunctionType(I64, (I64, I64))
 
 _EXTREMA = tuple(f"llvm.{sign}{which}." for sign in "su" for which in ("min", "max"))
 
@@ -128,8 +137,7 @@ def _build_choice(
         sizes.append(size)
         pays = fits if pays is TRUE else builder.binary("and", pays, fits)
         number = builder.binary("udiv", size, const_int(array.size))
-        if array.in_loop:
-            number = builder.binary("udiv", number, rounds)
+        number = builder.binary("udiv", number, _updates(builder, args, array, parameters, rounds))
         needed = builder.binary("add", needed, number)
     needed = builder.binary("mul", needed, const_int(_UPDATES))
     pays = builder.binary("and", pays, builder.icmp("ule", needed, threads))
@@ -167,6 +175,29 @@ def _build_choice(
     builder.ret(builder.load(I32, result))
 
 
+def _updates(builder: Builder, args: Value, array: UpdatedArray, parameters: int, rounds: Value) -> Value:
+    """How many elements of an array a thread updates, as far as that is known; one or more."""
+    most: Value = const_int(1)
+    greater, smaller = (builder.module.declare(f"llvm.{which}.i64", _CHOICE) for which in ("smax", "smin"))
+
+    def bounded(value: Value, last: int) -> Value:
+        return builder.call(smaller, (builder.call(greater, (value, const_int(1))), const_int(last)))
+
+    for count in array.counts:
+        # Sizes of the launch are parameters behind those of the kernel, which have no slots.
+        known = [bound for bound in count.bounds if bound[0] < parameters]
+        number: Value = const_int(min(max(count.times, 1), _MOST_ROUNDS))
+        for index, type in known:
+            value = load_argument(builder, args, index, type)
+            if type.bits != I64.bits:
+                value = builder.cast("sext" if type.bits < I64.bits else "trunc", value, I64)
+            number = bounded(builder.binary("mul", number, bounded(value, _MOST_ROUNDS)), _MOST_UPDATES)
+        if count.repeated or len(known) < len(count.bounds):
+            number = builder.binary("mul", number, bounded(rounds, _MOST_ROUNDS))
+        most = builder.call(greater, (most, number))
+    return most
+
+
 def _rounds(builder: Builder, launch: Value, args: Value, parameters: int, steps: Function | None) -> Value:
     """How often the loop of a thread runs, as far as that is known; this many times or more."""
     least = const_int(_ROUNDS)
@@ -178,7 +209,7 @@ def _rounds(builder: Builder, launch: Value, args: Value, parameters: int, steps
     rest = [zero_of(a.type) for a in steps.args[parameters + len(ids) :]]
     pair = builder.call(steps, (*own, *ids, *rest))
     step, end = (builder.extract_value(pair, (i,)) for i in range(2))
-    greater = builder.module.declare("llvm.smax.i64", FunctionType(I64, (I64, I64)))
+    greater = builder.module.declare("llvm.smax.i64", _CHOICE)
     step = builder.call(greater, (step, const_int(1)))
     return builder.call(greater, (builder.binary("sdiv", end, step), least))
 
