@@ -22,6 +22,7 @@ from weft.costs.clamped_windows import is_clamped_window
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.lane_registers import LaneRegisters
+from weft.costs.lane_turns import is_plain_update
 from weft.costs.loaded_lengths import counts_to_loaded
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses, with_addresses
@@ -30,7 +31,6 @@ from weft.costs.votes import regions_by_size, won_by_skips
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop
 from weft.ir import Instruction, Value
-from weft.ir.lane_updates import goes_to_copy
 from weft.ir.types import I1, VOID
 from weft.machine.targets import Isa
 
@@ -143,7 +143,7 @@ class WidthModel:
             for instruction in block.instructions:
                 if self._is_vector(instruction):
                     apart = self._is_atomic_apart(instruction)
-                    each = COPY_UPDATE if goes_to_copy(instruction) else constants.atomic
+                    each = COPY_UPDATE if is_plain_update(instruction) else constants.atomic
                     cycles = each * width if apart else self._cycles(instruction, costs)
                     cycles = counted[instruction] = copied.get(instruction, cycles)
                     total[loop] = total.get(loop, 0.0) + cycles

@@ -22,11 +22,30 @@ and 0.169 written out with AVX-512, 0.255 and 0.225 on AVX2, 0.34 and 0.31 on SS
 AVX-512, but 0.56 and 0.79 in rising order, where all lanes wait for one element."""
 
 
+def is_plain_update(instruction: Instruction) -> bool:
+    """Whether an atomic operation is a load, an operation and a store in machine code, without locks."""
+    if instruction.op != "atomicrmw":
+        return False
+    return _is_shared(instruction) or is_lane_update(instruction) or goes_to_copy(instruction)
+
+
+def _is_shared(instruction: Instruction) -> bool:
+    type = instruction.pointer.type
+    return isinstance(type, PointerType) and type.space == SHARED_SPACE
+
+
+def makes_updates_in_turn(divergence: Divergence) -> bool:
+    """Whether the lanes of a kernel update elements of their own in shared memory, one after the other."""
+    return any(
+        i.op == "atomicrmw" and _is_shared(i) and not divergence.shape(i.pointer).is_uniform
+        for i in divergence.facts.instructions
+    )
+
+
 def turns_cycles(instruction: Instruction, divergence: Divergence, width: int) -> float:
     """Cycles that a lane group saves where an atomic operation has no mask."""
     if instruction.op != "atomicrmw" or divergence.shape(instruction.pointer).is_uniform:
         return 0.0
-    type = instruction.pointer.type
-    is_shared = isinstance(type, PointerType) and type.space == SHARED_SPACE and width <= MOST_WRITTEN_OUT
-    is_plain = is_shared or is_lane_update(instruction) or goes_to_copy(instruction)
-    return TURN * width if is_plain else 0.0
+    if _is_shared(instruction) and width > MOST_WRITTEN_OUT:
+        return 0.0
+    return TURN * width if is_plain_update(instruction) else 0.0

@@ -19,7 +19,8 @@ from weft.analysis.loops.own_walks import is_far, may_move_apart, walks_apart
 from weft.analysis.memory.far_steps import far_step
 from weft.analysis.memory.linear_locations import linear_location
 from weft.costs.constants import constants_of
-from weft.costs.instructions import FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
+from weft.costs.instructions import COPY_UPDATE, FREE, INSTRUCTION_COSTS, MATH_CALL, instruction_cost
+from weft.costs.lane_turns import is_plain_update
 from weft.costs.long_choices import latency_alone, long_choices
 from weft.costs.short_walks import short_walk
 from weft.graph.cfg import reverse_postorder
@@ -151,6 +152,8 @@ class _OneThread:
             return (_LOAD if op == "load" else _STORE) + (
                 self._constants.jump if self._jumps(instruction) else 0.0
             )
+        if is_plain_update(instruction):
+            return COPY_UPDATE
         name = instruction.callee_name or ""
         if op == "call":
             if kind_of(name) is not None and not (may_read(instruction) or may_write(instruction)):

@@ -35,6 +35,7 @@ from weft.analysis.loops.own_walks import (
 )
 from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
+from weft.costs.lane_turns import MOST_WRITTEN_OUT, makes_updates_in_turn
 from weft.costs.one_thread import cycles_alone, may_be_alone, may_turn_out_far, searches
 from weft.machine.targets import Isa
 from weft.transform.numbers.meetings import divides_into_stretches
@@ -314,7 +315,8 @@ def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> W
     """Return the width for a kernel with barriers whose work-groups are long rows: one or two registers.
 
     A lane group begins and ends what is between two barriers so many times. Where rows far apart are read in turn, it
-    may have more.
+    may have more, or where lanes update shared memory in turn: these updates are the same for all widths, and what is
+    around them is not.
     """
     model, constants = WidthModel(divergence, isa), constants_of(isa)
     base = one_register(isa)
@@ -323,7 +325,10 @@ def choose_width_of_rounds(divergence: Divergence, isa: Isa, rounds: float) -> W
         return model.cycles_of_thread(width) + constants.round * rounds / width
 
     best, most = base, base * (constants.registers if model.reads_far_apart else 2)
-    while 2 * best <= min(most, MAX_WIDTH) and cost(2 * best) <= constants.rounds_worthwhile * cost(best):
+    worthwhile = constants.rounds_worthwhile
+    if makes_updates_in_turn(divergence):
+        most, worthwhile = max(most, MOST_WRITTEN_OUT), constants.turns_worthwhile
+    while 2 * best <= min(most, MAX_WIDTH) and cost(2 * best) <= worthwhile * cost(best):
         best *= 2
     registers = best // base
     return WidthChoice(
