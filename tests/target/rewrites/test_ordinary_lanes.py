@@ -157,6 +157,12 @@ def test_remainders_are_made_of_quotients_that_are_there() -> None:
     assert "@weft.ordinary.srem.v4i64(" in other and "@weft.ordinary.udiv.v4i64(" in other
 
 
+def test_numbers_of_many_bits_are_divided_as_doubles() -> None:
+    body = "  %q = sdiv <4 x i64> %x, %y\n  ret <4 x i64> %q"
+    assert "llvm.trunc.v4f64" in divided(body) and "sitofp <4 x i64>" in divided(body, AVX512)
+    assert "llvm.trunc.v4f64" not in divided(body, SSE2)
+
+
 def test_divisions_by_constants_are_products_to_llvm() -> None:
     assert "weft.ordinary" not in divided("  %q = sdiv <4 x i64> %x, splat (i64 7)\n  ret <4 x i64> %q")
 
@@ -190,7 +196,14 @@ def test_integers_are_divided_as_they_were(isa: Isa, width: int, sign: str) -> N
     mixed = rng.choice(ends, (2, 64))
     few = small.copy()
     few[0, 5] = ends[-1]
-    for x, y in (small, mixed, few):
+    # Quotients at integers and just below, of as many bits as doubles, or as are converted, and one more.
+    long = np.stack([small[0] * (1 << 18) // small[1] * small[1] - rng.integers(0, 2, 64), small[1]])
+    edges = np.where(long[0] < 0, -1, 1) * (
+        (1 << np.resize([50, 50, 51, 52, 53], 64)) - rng.integers(0, 2, 64)
+    )
+    edge = np.stack([np.where(rng.integers(0, 2, 64) == 0, edges, long[0] | 1), small[1]])
+    near = np.stack([edges.clip(-(1 << 50), (1 << 50) - 1), np.where(small[1] % 2 == 0, 1, 3)])
+    for x, y in (small, mixed, few, long, edge, near):
         got = np.zeros(64, number)
         code((np.concatenate([x, y]).astype(number), got, 64, 0), 64)
         pairs_of = [(int(a), int(b)) for a, b in zip(x, y, strict=True)]

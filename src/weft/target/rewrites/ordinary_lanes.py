@@ -11,9 +11,10 @@ than a float.
 
 Floats become integers of 64 bits by instructions for one of them, where there are no registers for masks; those that
 fit in 32 bits are converted as such, and extended. No processor divides vectors of integers: those of 64 bits that have
-31 are divided as doubles, whose quotient is as far from the next integer as one by the divisor, unless it is one. Where
-there is a quotient, the remainder is what is left. Whether all lanes are ordinary is asked of each vector; where not,
-another function does what LLVM does.
+31 are divided as doubles, whose quotient is as far from the next integer as one by the divisor, unless it is one, and
+in a function apart those that have 50 (52 where there are instructions that convert them). Where there is a quotient,
+the remainder is what is left. Whether all lanes are ordinary is asked of each vector; where not, another function does
+what LLVM does.
 
 Precondition: plain LLVM IR, at the end of all passes on it. Postcondition: no remainder of floats of 32 bits, or where
 there are fused sums of 64; without registers for masks no vector of 64-bit integers from floats; and no vector of such
@@ -29,8 +30,9 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.constants import Constant
 from weft.ir.types import F32, F64, I64, FloatType, FunctionType, IntType, Type, VectorType
 from weft.machine.targets import Isa
+from weft.target.rewrites.divided_lanes import division, odd_division
+from weft.target.rewrites.lane_text import NAME, Lines
 
-_NAME = "weft.ordinary."
 _DECLARED = re.compile(
     r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint|[su]div|[su]rem)\."
     r"(?:v(?P<lanes>\d+))?[fi](?P<bits>32|64)\([^\n]*\n",
@@ -39,7 +41,6 @@ _DECLARED = re.compile(
 _QUOTIENTS = {"srem": "sdiv", "urem": "udiv"}
 _DIVISIONS = (*_QUOTIENTS, *_QUOTIENTS.values())
 _SATURATING = "llvm.fptosi.sat."
-_TYPES = {32: "float", 64: "double"}
 _EXACT = {32: "0x4160000000000000", 64: "0x4330000000000000"}
 """2^23 and 2^52: all integers up to these are floats, and halves."""
 _ENDS = "0x41E0000000000000"
@@ -57,7 +58,7 @@ def mark_ordinary(function: Function, isa: Isa) -> int:
                 continue
             operands = i.args if i.op == "call" else i.operands
             assert function.module is not None
-            name = f"{_NAME}{op}.{_suffix(operands[0].type)}"
+            name = f"{NAME}{op}.{_suffix(operands[0].type)}"
             type = FunctionType(i.type, tuple(o.type for o in operands))
             built = Builder(before=i).call(function.module.declare(name, type), operands)
             built.loc = i.loc
@@ -125,62 +126,25 @@ def _suffix(type: Type) -> str:
 
 def with_ordinary_lanes(text: str, isa: Isa) -> str:
     """Return a module's text with definitions of the functions that `mark_ordinary` calls."""
-    if _NAME not in text:
+    if NAME not in text:
         return text
     needed: dict[str, str] = {}
 
     def define(found: re.Match[str]) -> str:
-        lines = _Lines(int(found["bits"]), int(found["lanes"] or 0), needed)
+        lines = Lines(int(found["bits"]), int(found["lanes"] or 0), needed)
         if found["op"] == "frem":
             return _remainder(lines, isa) + "\n"
-        return (_division if found["op"] in _DIVISIONS else _conversion)(lines, found["op"]) + "\n"
+        if found["op"] in _DIVISIONS:
+            return odd_division(lines, found["op"], isa) + division(lines, found["op"]) + "\n"
+        return _conversion(lines, found["op"]) + "\n"
 
     text = _DECLARED.sub(define, text)
     declared = set(re.findall(r"^(?:declare|define)[^\n]*?@([\w.]+)\(", text, re.MULTILINE))
     return text + "".join(f"{line}\n" for name, line in needed.items() if name not in declared)
 
 
-class _Lines:
-    """How types and functions are written for so many lanes; 0 for a number by itself."""
-
-    __slots__ = ("bits", "lanes", "needed")
-
-    def __init__(self, bits: int, lanes: int, needed: dict[str, str]) -> None:
-        self.bits, self.lanes, self.needed = bits, lanes, needed
-
-    def type(self, element: str) -> str:
-        return f"<{self.lanes} x {element}>" if self.lanes else element
-
-    @property
-    def float(self) -> str:
-        return self.type(_TYPES[self.bits])
-
-    @property
-    def suffix(self) -> str:
-        return f"v{self.lanes}f{self.bits}" if self.lanes else f"f{self.bits}"
-
-    def constant(self, value: str) -> str:
-        """A float of the type, written in hexadecimal digits as LLVM wants it."""
-        return f"splat ({_TYPES[self.bits]} {value})" if self.lanes else value
-
-    def all(self, fine: str) -> str:
-        """Lines for ``%all``: whether a condition holds in all lanes."""
-        if not self.lanes:
-            return f"  %all = freeze i1 {fine}"
-        return f"""\
-  %fine.frozen = freeze {self.type("i1")} {fine}
-  %bits = bitcast {self.type("i1")} %fine.frozen to i{self.lanes}
-  %all = icmp eq i{self.lanes} %bits, -1"""
-
-    def call(self, name: str, *arguments: str) -> str:
-        """A call of an intrinsic on floats of the type."""
-        whole = f"{name}.{self.suffix}"
-        self.needed[whole] = f"declare {self.float} @{whole}({', '.join([self.float] * len(arguments))})"
-        return f"call {self.float} @{whole}({', '.join(f'{self.float} {a}' for a in arguments)})"
-
-
-def _remainder(w: _Lines, isa: Isa) -> str:
-    v, name = w.float, f"{_NAME}frem.{w.suffix}"
+def _remainder(w: Lines, isa: Isa) -> str:
+    v, name = w.float, f"{NAME}frem.{w.suffix}"
     number = w.type("i32")
     rest = f"""\
   %minus = fneg {v} %n
@@ -237,8 +201,8 @@ end:
 """
 
 
-def _conversion(w: _Lines, op: str) -> str:
-    v, integers, short, name = w.float, w.type("i64"), w.type("i32"), f"{_NAME}{op}.{w.suffix}"
+def _conversion(w: Lines, op: str) -> str:
+    v, integers, short, name = w.float, w.type("i64"), w.type("i32"), f"{NAME}{op}.{w.suffix}"
     whole = f"llvm.fptosi.sat.v{w.lanes}i64.v{w.lanes}f{w.bits}"
     convert = f"{'fptoui' if op == 'uint' else 'fptosi'} {v} %x to {integers}"
     if op == "sat":
@@ -269,48 +233,5 @@ odd:
 end:
   %result = phi {integers} [ %extended, %ordinary ], [ %whole, %odd ]
   ret {integers} %result
-}}
-"""
-
-
-def _division(w: _Lines, op: str) -> str:
-    whole, short, wide, name = w.type("i64"), w.type("i32"), w.type("double"), f"{_NAME}{op}.v{w.lanes}i64"
-    # Signed ones are between -2^30 and 2^30, so that no quotient is 2^31.
-    moved = f"splat (i64 {1 << 30 if op[0] == 's' else 0})"
-    rest = f"""\
-  %multiple = mul {short} %quotient, %y.short
-  %rest = sub {short} %x.short, %multiple"""
-    result = "%quotient" if op.endswith("div") else "%rest"
-    return f"""\
-define internal {whole} @{name}.odd({whole} %x, {whole} %y) noinline cold nounwind {{
-  %number = {op} {whole} %x, %y
-  ret {whole} %number
-}}
-
-define internal {whole} @{name}({whole} %x, {whole} %y) alwaysinline nounwind {{
-entry:
-  %x.moved = add {whole} %x, {moved}
-  %y.moved = add {whole} %y, {moved}
-  %either = or {whole} %x.moved, %y.moved
-  %high = lshr {whole} %either, splat (i64 31)
-  %fine = icmp eq {whole} %high, zeroinitializer
-{w.all("%fine")}
-  br i1 %all, label %ordinary, label %odd, !prof !{{!"branch_weights", i32 2000, i32 1}}
-ordinary:
-  %x.short = trunc {whole} %x to {short}
-  %y.short = trunc {whole} %y to {short}
-  %x.float = sitofp {short} %x.short to {wide}
-  %y.float = sitofp {short} %y.short to {wide}
-  %ratio = fdiv {wide} %x.float, %y.float
-  %quotient = fptosi {wide} %ratio to {short}
-{rest if op.endswith("rem") else ""}
-  %extended = sext {short} {result} to {whole}
-  br label %end
-odd:
-  %taken.apart = call {whole} @{name}.odd({whole} %x, {whole} %y)
-  br label %end
-end:
-  %result = phi {whole} [ %extended, %ordinary ], [ %taken.apart, %odd ]
-  ret {whole} %result
 }}
 """
