@@ -52,6 +52,9 @@ HIGHER = 1.25
 """What a box may take for its height, as often as the best one. 2048 by 2048 floats in boxes of 4 rows of 16 take 1.4
 times as long as in boxes of 8 by 8, which the model expects to take 1.1 times as long (AVX-512)."""
 
+WORTHWHILE_IN_ROWS = 0.5
+"""What lanes along columns may take of what lanes along flat numbers take, whose rows have no ends."""
+
 
 def _plan_bands(unit: KernelUnit) -> bool:
     across = _other_dimension(unit)
@@ -109,7 +112,7 @@ def _best_box(unit: KernelUnit, along: int, across: int) -> Bands | None:
 
 
 def _divided(unit: KernelUnit) -> Bands | None:
-    """The box of columns and rows that numbers of threads are divided into, if one is expected to gain.
+    """The box of columns and rows, or planes, that numbers of threads are divided into, if one is expected to gain.
 
     Where loops run in a thread, single ones beside the boxes would be slow.
     """
@@ -121,27 +124,40 @@ def _divided(unit: KernelUnit) -> Bands | None:
     rows = unit.along(along, one_register(unit.spec.isa))
     if not any(i.is_plain_access and rows.access_form(i).form is Form.GATHER for i in kernel.instructions()):
         return None
-    with _tried(unit) as trial:
-        merge = merge_groups(trial, along)
-        if merge is None or merge.size is not None:
-            return None
-        split_guards(unit.module, trial, along)
-        if split_numbers(unit.module, trial, along) is None:
-            return None
-        facts, width = FunctionFacts(trial), one_register(unit.spec.isa)
-        columns = analyze_along(facts, along, width)
-        gathered = [
-            i
-            for i in trial.instructions()
-            if i.is_plain_access and columns.access_form(i).form is Form.GATHER
-        ]
-        for across, words in zip(other_dimensions(along), ("rows", "planes"), strict=True):
-            lines = analyze_along(facts, across, width)
+    for across, words in zip(other_dimensions(along), ("rows", "planes"), strict=True):
+        with _tried(unit) as trial:
+            merge = merge_groups(trial, along)
+            if merge is None or merge.size is not None:
+                return None
+            split_guards(unit.module, trial, along)
+            if split_numbers(unit.module, trial, along, across) is None:
+                return None
+            facts, width = FunctionFacts(trial), one_register(unit.spec.isa)
+            columns, lines = (analyze_along(facts, axis, width) for axis in (along, across))
+            accesses = [i for i in trial.instructions() if i.is_plain_access]
+            gathered = [i for i in accesses if columns.access_form(i).form is Form.GATHER]
+            if not gathered:
+                return _along_columns(unit, trial, (along, across))
             if any(lines.access_form(i).form is Form.CONTIGUOUS for i in gathered):
                 found = _best_of(unit, trial, (along, across), ("columns", words))
                 if found is not None:
                     return found
     return None
+
+
+def _along_columns(unit: KernelUnit, trial: Function, axes: tuple[int, int]) -> Bands | None:
+    """A register of columns of one row, if that is expected to gain over neighbours by their numbers.
+
+    The rest of each row runs thread after thread, so that it has to gain much.
+    """
+    isa, width = unit.spec.isa, one_register(unit.spec.isa)
+    lanes = LaneSpace((width, 1), axes)
+    flat = _costs(unit, unit.function, LaneSpace((width,), axes[:1]), "flat").cycles(isa)
+    part = _costs(unit, trial, lanes, "columns").cycles(isa) / flat
+    if part > WORTHWHILE_IN_ROWS:
+        return None
+    reason = f"along {width} columns of a row, which takes {100 * part:.0f} % of neighbours by the cost model"
+    return Bands(lanes, reason)
 
 
 @contextmanager

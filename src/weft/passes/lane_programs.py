@@ -122,9 +122,9 @@ def separate_lane_groups(unit: KernelUnit) -> None:
 
 def _divided_functions(unit: KernelUnit) -> tuple[str, str, str]:
     """The functions for boxes of columns and rows, and for single threads of them; and the one for their extents."""
-    assert unit.rows is not None
+    assert unit.rows is not None and unit.divided is not None
     of_box = clone_function(unit.function, f"{unit.name}.divided")
-    extents = split_numbers(unit.module, of_box, unit.rows.dimension)
+    extents = split_numbers(unit.module, of_box, unit.rows.dimension, unit.divided.across)
     assert extents is not None
     return of_box.name, clone_function(of_box, f"{unit.name}.divided.thread").name, extents.name
 
@@ -230,7 +230,9 @@ def _in_boxes(
     full, summary = _widen_box(unit, box, divided, of_rows)
     functions = unit.module.functions
     alone = functions[thread]
-    found = DividedRows(full, alone, functions[extents], divided.lanes, _is_dear(alone))
+    # Lanes along flat numbers scatter less than boxes are for, where these are columns of one row.
+    dear = _is_dear(alone) or divided.lanes.extents[1] == 1
+    found = DividedRows(full, alone, functions[extents], divided.lanes, dear)
     return replace(rows, divided=found), summary
 
 

@@ -110,6 +110,67 @@ def test_launches_of_fewer_threads_than_elements():
     np.testing.assert_array_equal(result, wanted.reshape(array.shape).transpose(2, 0, 1))
 
 
+def channels_first(array, result, height, width, channels):
+    i = cuda.grid(1)
+    if i < array.size:
+        c = i % channels
+        t = i // channels
+        x = t % width
+        t = t // width
+        result[(t // height * channels + c) * height * width + t % height * width + x] += array[i]
+
+
+def channels_read(array, result):
+    i = cuda.grid(1)
+    if i < array.size:
+        w, h, c = result.shape[3], result.shape[2], result.shape[1]
+        x = i % w
+        y = i // w % h
+        z = i // (w * h) % c
+        n = i // (w * h * c)
+        result[n, z, y, x] += array[n, y, x, z]
+
+
+@pytest.mark.parametrize("level", LEVELS[1:])
+@pytest.mark.parametrize("function", [channels_first, channels_read])
+def test_batches_of_images(function, level: str, monkeypatch: pytest.MonkeyPatch):
+    """Numbers of planes are divided again: boxes do not leave an image."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    kernel = cuda.jit(function)
+    for shape in [(3, 5, 19, 18), (4, 3, 17, 3), (1, 16, 16, 35), (5, 1, 9, 10), (2, 4, 1, 20), (3, 6, 7, 1)]:
+        array = np.random.default_rng(3).integers(0, 99, shape).astype(np.float32)
+        n, h, w, c = shape
+        result = np.zeros((n, c, h, w), np.float32)
+        given = (array, result) if function is channels_read else (array.ravel(), result.ravel(), h, w, c)
+        kernel[-(-array.size // 96), 96](*given)
+        np.testing.assert_array_equal(result, array.transpose(0, 3, 1, 2))
+    assert runs_in_boxes(kernel.remarks)
+
+
+def heads_first(array, result):
+    i = cuda.grid(1)
+    heads, width = array.shape[2], array.shape[3]
+    if i < array.size:
+        x = i % width
+        h = i // width % heads
+        s = i // (width * heads) % array.shape[1]
+        n = i // (width * heads * array.shape[1])
+        result[n, h, s, x] += array[n, s, h, x]
+
+
+@pytest.mark.parametrize("level", LEVELS[1:])
+def test_columns_that_stay_columns(level: str, monkeypatch: pytest.MonkeyPatch):
+    """Lanes are columns of one row, of which nothing is turned; what is left of rows runs thread after thread."""
+    monkeypatch.setenv("WEFT_CPU", level)
+    kernel = cuda.jit(heads_first)
+    for shape in [(3, 5, 4, 37), (2, 7, 3, 16), (4, 30, 2, 3), (1, 1, 9, 40)]:
+        array = np.random.default_rng(3).integers(0, 99, shape).astype(np.float32)
+        result = np.zeros((shape[0], shape[2], shape[1], shape[3]), np.float32)
+        kernel[-(-array.size // 96), 96](array, result)
+        np.testing.assert_array_equal(result, array.transpose(0, 2, 1, 3))
+    assert any("columns of a row" in remark.message for remark in kernel.remarks)
+
+
 def flat(array, result, w, h, n):
     i = cuda.grid(1)
     if i < n:
@@ -207,8 +268,11 @@ DIVISIONS = [
     ("i % {w}", "i / {w}", "i / ({w} * {h} * 2)"),
     ("i & 15", "i >> 4 & 7", "i >> 7"),
     ("i % {w}", "i / {w} % {h}", "i / ({w} * {h}) % 3"),
+    ("i % {w}", "i / {w} % {h}", "i / ({w} * {h}) % 5 + i / ({w} * {h} * 5) * 6"),
+    ("i % {w}", "i / {w} % {h}", "i / {w} / {h} % 4 * 5 + i / {w} / {h} / 4"),
+    ("i % {w}", "i / {w} % {h}", "i / ({w} * {h}) % 2 + i / ({w} * {h} * 6) * 7 + i / ({w} * {h}) % 6"),
 ]
-PLACES = ["(x * 50 + z) * 50 + y", "(y * 50 + x) * 50 + z", "(z * 50 + x) * 50 + y", "(x * 50 + y) * 50 + z"]
+PLACES = [f"({p[0]} * 50 + {p[1]}) * 50 + {p[2]}" for p in ("xzy", "yxz", "zxy", "xyz", "zyx", "yzx")]
 GUARDS = ["x > 0", "y != 2", "z < 3", "i > 5", "x + y < 20"]
 
 

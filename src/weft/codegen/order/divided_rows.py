@@ -12,7 +12,8 @@ would scatter is turned in registers (`weft.transform.groups.divided_ids`)::
               after thread, as are bands of fewer rows
 
 Of whole planes it is the same with R planes instead, row by row, where neighbours along the planes are written
-(``channels`` that become the last axis).
+(``channels`` that become the last axis). Where numbers of planes are divided again (batches of images), R planes are
+of one stack of them, and rows are numbered through all stacks: z is a plane of its stack, and y is stack·h + row.
 
 Precondition: groups are merged along the dimension, so that a position is the thread's number. Postcondition: each
 thread that the guards let pass runs once.
@@ -45,7 +46,7 @@ class DividedRows(Struct, frozen=True):
     thread
         Runs one.
     extents
-        Says how many columns and rows there are; 0 columns where threads run as they are.
+        Says how many columns and rows there are, and planes of a stack; 0 columns where threads run as they are.
     lanes
         Columns and rows, or planes, of a box.
     dear
@@ -90,8 +91,8 @@ def run_divided(
         tid[dimension], tid[across], tid[third] = x, y, z
         return group.thread_args(tid)
 
-    pair = builder.call(rows.extents, arguments(_ZERO, _ZERO, _ZERO))
-    columns, height = (builder.extract_value(pair, (k,)) for k in range(2))
+    extents = builder.call(rows.extents, arguments(_ZERO, _ZERO, _ZERO))
+    columns, height, depth = (builder.extract_value(extents, (k,)) for k in range(3))
     fewest = [ConstInt(I64, extent if rows.dear else 1) for extent in (wide, high)]
     some = builder.icmp("sge", columns, fewest[0])
     length: Value = columns
@@ -135,14 +136,20 @@ def run_divided(
         z, y = number, number
         if not by_planes:
             z, y = (builder.binary(op, number, height) for op in ("udiv", "urem"))
+        stack = _ZERO
+        if by_planes:
+            stack, z = (builder.binary(op, number, depth) for op in ("udiv", "urem"))
+        along = builder.binary("and", z if by_planes else y, ConstInt(I64, high - 1))
         count = least(
             builder,
-            builder.binary("sub", ConstInt(I64, high), builder.binary("and", y, ConstInt(I64, high - 1))),
+            builder.binary("sub", ConstInt(I64, high), along),
             builder.binary("sub", bottom, number),
         )
         if by_planes:
+            count = least(builder, count, builder.binary("sub", depth, z))
+            above = builder.binary("mul", stack, height)
             with counted_loop(builder, function, _ZERO, height, "line") as y:
-                run_band(z, y, count)
+                run_band(z, builder.binary("add", above, y), count)
         else:
             count = least(builder, count, builder.binary("sub", height, y))
             run_band(z, y, count)

@@ -15,6 +15,9 @@ BITS = 64
 MOST_TERMS = 12
 """Of a sum; longer ones are not looked at."""
 
+MOST_FACTORS = 5
+"""Of a product; an element of an array of four dimensions, of bytes or not, is at one of four and a size."""
+
 Product = tuple["Symbol", ...]
 
 
@@ -103,7 +106,7 @@ def _sum_of(constant: int, terms: list[tuple[Product, int]]) -> Expression | Non
     found: dict[Product, int] = {}
     for product, factor in terms:
         found[product] = found.get(product, 0) + factor
-    if len(found) > MOST_TERMS or any(len(p) > 3 for p in found):
+    if len(found) > MOST_TERMS or any(len(p) > MOST_FACTORS for p in found):
         return None
     kept = {p: to_signed(f, BITS) for p, f in found.items()}
     return Expression(to_signed(constant, BITS), _in_order(kept))

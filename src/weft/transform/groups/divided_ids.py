@@ -7,7 +7,9 @@ neighbours along x alone, so that a kernel which exchanges axes scatters. With p
 
 its threads are those of a grid of three dimensions, of which boxes may run (`weft.codegen.order.divided_rows`). Each
 division is replaced by what it gives: ``i // w`` is z·h + y, ``i // (h·w)`` is z, ``i % (h·w)`` is y·w + x, and so on;
-quotients by multiples of h·w are quotients of z. Without h there are no planes: ``i // w`` is the row.
+quotients by multiples of h·w are quotients of z. Without h there are no planes: ``i // w`` is the row. Where z
+is divided again, as in batches, planes are those of a stack for boxes along planes, and y counts the rows of stacks
+below, too: ``i = ((y // h · depth + z)·h + y % h)·w + x``.
 
 What has to hold of the divisors is asked before a row of threads runs, by ``<kernel>.extents``: that w and h are at
 least two and below 2³¹, that what divides the number like h·w is that product, that what the source language has around
@@ -26,6 +28,7 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.types import F64, I1, I64
 from weft.transform.groups.id_coordinates import Splitting
 from weft.transform.groups.id_divisors import LARGEST, Divisors, settle_least
+from weft.transform.groups.id_numbers import POSITIONS
 from weft.transform.groups.row_values import RowValues
 from weft.transform.groups.work_items import WorkItems
 
@@ -41,27 +44,35 @@ def other_dimensions(dimension: int) -> tuple[int, int]:
     return across, third
 
 
-def split_numbers(module: Module, kernel: Function, dimension: int) -> Function | None:
+def split_numbers(module: Module, kernel: Function, dimension: int, across: int) -> Function | None:
     """Let `kernel` be for threads at columns, rows and planes; the function that says how many there are.
 
-    None where its flat numbers are not divided so; `kernel` may then have been changed.
+    Boxes are along `dimension` and `across`, one of the `other_dimensions`. None where its flat numbers are not
+    divided so; `kernel` may then have been changed.
     """
     items = WorkItems.of(kernel)
     others = other_dimensions(dimension)
     if any(items.tid[d].is_used or items.gid[d].is_used for d in others) or items.gid[dimension].is_used:
         return None
     settle_least(items.tid[dimension])
-    values = RowValues(module, kernel, items.tid[dimension], "extents", keeps_flags=False)
+    values = RowValues(module, kernel, items.tid[dimension], "extents", numbers=3, keeps_flags=False)
     uniform = {i for i in kernel.instructions() if values.is_uniform(i)}
     found = Divisors.of(items.tid[dimension], uniform)
     if found is None:
         return None
-    splitting = Splitting(kernel, found, uniform, items.tid[dimension], [items.tid[d] for d in others])
+    splitting = Splitting(
+        kernel,
+        found,
+        uniform,
+        items.tid[dimension],
+        [items.tid[d] for d in others],
+        by_planes=across == others[1],
+    )
     splitting.run()
     asked = (
-        *(found.columns, found.rows, found.plane),
-        *(v for v, _ in (*splitting.required, *splitting.multiples)),
-        *splitting.indices,
+        *(found.columns, found.rows, found.plane, found.depth, found.stack),
+        *(v for v, _ in (*splitting.required, *splitting.multiples, *splitting.stacks)),
+        *(*splitting.positive, *splitting.indices),
     )
     if not all(map(_is_defined, filter(None, asked))):
         return None
@@ -96,13 +107,19 @@ def _is_near(values: RowValues, splitting: Splitting, index: Value) -> Value:
     def bound(value: Value) -> Value:
         most = splitting.most(value)
         if value not in bounds and most is not None:
-            number = values.copy(most)
-            if number.type != I64:
-                number = builder.cast("sext", number, I64)
-            if not isinstance(number, ConstInt) or number.signed < 0:
-                conditions.append(builder.icmp("sge", number, _ZERO))
-            bounds[value] = builder.cast("sitofp", number, F64)
+            number = read(most.number if most.number is not None else POSITIONS)
+            for part in most.parts:
+                number = builder.binary("fdiv", number, read(part))
+            bounds[value] = number
         return bounds[value]
+
+    def read(value: Value) -> Value:
+        number = values.copy(value)
+        if number.type != I64:
+            number = builder.cast("sext", number, I64)
+        if not isinstance(number, ConstInt) or number.signed < 0:
+            conditions.append(builder.icmp("sge", number, _ZERO))
+        return builder.cast("sitofp", number, F64)
 
     for i in splitting.terms(index) or ():
         a, b = map(bound, i.operands)
@@ -114,7 +131,7 @@ def _is_near(values: RowValues, splitting: Splitting, index: Value) -> Value:
 
 
 def _extents(values: RowValues, divisors: Divisors, splitting: Splitting) -> Function:
-    """The function that returns the columns, or 0, and the rows of a plane."""
+    """The function that returns the columns, or 0, the rows of a plane, and the planes of a stack."""
     builder = values.builder
 
     def wide(value: Value) -> Value:
@@ -134,6 +151,7 @@ def _extents(values: RowValues, divisors: Divisors, splitting: Splitting) -> Fun
     fits: Value = is_moderate(columns)
     some = builder.select(fits, columns, _ONE)
     rows: Value = ConstInt(I64, 1 << 40)
+    depth = rows
     if divisors.has_planes:
         plane = wide(divisors.plane) if divisors.plane is not None else None
         if divisors.rows is not None:
@@ -150,8 +168,21 @@ def _extents(values: RowValues, divisors: Divisors, splitting: Splitting) -> Fun
             number = wide(multiple)
             whole = builder.icmp("eq", builder.binary("urem", number, unit), _ZERO)
             fits = both(both(fits, whole), builder.icmp("sgt", number, _ZERO))
+        if splitting.in_stacks:
+            if divisors.depth is not None:
+                depth = wide(divisors.depth)
+            else:
+                assert divisors.stack is not None
+                depth = builder.binary("udiv", wide(divisors.stack), builder.select(fits, product, _ONE))
+            fits = both(fits, is_moderate(depth))
+            for multiple, level in splitting.stacks:
+                unit = builder.binary("mul", (product, rows, _ONE)[level], depth)
+                unit = builder.select(fits, unit, _ONE)
+                fits = both(fits, builder.icmp("eq", builder.binary("urem", wide(multiple), unit), _ZERO))
+        for number in splitting.positive:
+            fits = both(fits, builder.icmp("sgt", wide(number), _ZERO))
     for value, wanted in splitting.required:
         fits = both(fits, builder.icmp("eq", values.copy(value), wanted))
     for index in splitting.indices:
         fits = both(fits, _is_near(values, splitting, index))
-    return values.finish(builder.select(fits, columns, _ZERO), rows)
+    return values.finish(builder.select(fits, columns, _ZERO), rows, depth)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.graph.cfg import reverse_postorder
 from weft.ir import Argument, Builder, ConstInt, Function, Instruction, Value
@@ -16,42 +16,16 @@ from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import is_zero
 from weft.ir.types import I1, I64, IntType
-from weft.transform.groups.id_divisors import (
-    CASTS,
-    Division,
-    Divisors,
-    factors_of,
-    is_known,
-    is_same,
-)
+from weft.transform.groups.id_divisors import CASTS, Division, Divisors, is_known, is_multiple, is_same
+from weft.transform.groups.id_numbers import Bound, Number
 from weft.transform.groups.merge_groups import GRID_RANGE
 
 _EXACT = ("nuw", "nsw")
-
-POSITIONS = ConstInt(I64, 1 << 41)
-"""There are no more, nor rows or planes of them."""
 
 _TERMS = 16
 """How deep additions and multiplications of an index are that is asked about."""
 
 _ZERO = ConstInt(I64, 0)
-
-
-class _Number(Struct, frozen=True):
-    """A number of positions: ``planes·h·w + rows·y·w + columns·x``, or ``planes·h + rows·y`` where it counts rows.
-
-    `planes` is what all threads of a plane share, None for zero. A number that counts rows, and has none, is `planes`
-    itself.
-    """
-
-    counts_rows: bool
-    planes: Value | None
-    rows: bool
-    columns: bool = False
-
-    @property
-    def counts_planes(self) -> bool:
-        return self.counts_rows and not self.rows and self.planes is not None
 
 
 class Splitting:
@@ -64,16 +38,23 @@ class Splitting:
         uniform: set[Instruction],
         position: Argument,
         others: Sequence[Argument],
+        *,
+        by_planes: bool,
     ) -> None:
         self._kernel, self._divisors, self._uniform = kernel, divisors, uniform
         self._x, (self._y, self._z) = position, others
+        self._by_planes = by_planes
         self.required: list[tuple[Value, Value]] = []
         """Values of the kernel, and what they have to be."""
         self.multiples: list[tuple[Value, bool]] = []
         """Divisors that are multiples of h, or of h·w."""
+        self.stacks: list[tuple[Value, int]] = []
+        """Divisors of numbers of a level that are multiples of so many threads, rows or planes as a stack has."""
+        self.positive: list[Value] = []
+        """Divisors of planes, or of stacks."""
         self.indices: list[Value] = []
         """Sums and products of positions and of what all threads share that have not to be negative, nor to wrap."""
-        self._numbers: dict[Value, _Number] = {}
+        self._numbers: dict[Value, Number] = {}
 
     def run(self) -> None:
         """Replace all of them."""
@@ -86,8 +67,9 @@ class Splitting:
         self._builder = Builder.after_phis(self._kernel.entry)
         self._copies: dict[Value, Value] = {}
         self._columns = self._number(self._divisors.columns)
-        self._rows = self._plane = None
-        planes: Value | None = None
+        self._rows = self._plane = self._depth = None
+        row: Value = self._y
+        whole = Number(0, True, True)
         if self._divisors.has_planes:
             if self._divisors.rows is not None:
                 self._rows = self._number(self._divisors.rows)
@@ -96,8 +78,14 @@ class Splitting:
                 assert self._divisors.plane is not None
                 self._plane = self._number(self._divisors.plane)
                 self._rows = self._builder.binary("udiv", self._plane, self._columns)
-            planes = self._z
-        whole = _Number(False, planes, True, True)
+            whole = Number(0, True, True, above=self._z)
+            if self._by_planes:
+                self._depth = self._planes_of_stack()
+                whole = Number(0, True, True, True)
+            if self._depth is not None:
+                stack, row = (self._builder.binary(op, self._y, self._rows) for op in ("udiv", "urem"))
+                whole = Number(0, True, True, True, stack)
+        self._row = row
         number = self._made(self._builder, whole)
         for user in users:
             user.replace_operand(self._x, number)
@@ -106,6 +94,11 @@ class Splitting:
             if instruction not in self._uniform:
                 self._visit(instruction)
 
+    @property
+    def in_stacks(self) -> bool:
+        """Whether planes are counted in stacks, of which positions along planes are in one."""
+        return self._depth is not None
+
     def _number(self, value: Value) -> Value:
         """A divisor as a number of 64 bits, computed at the kernel's entry."""
         copy = self._copied(value)
@@ -113,6 +106,13 @@ class Splitting:
             return ConstInt(I64, copy.signed)
         # Extents are asked for numbers that are positive.
         return copy if copy.type == I64 else self._builder.cast("zext", copy, I64)
+
+    def _planes_of_stack(self) -> Value | None:
+        if self._divisors.depth is not None:
+            return self._number(self._divisors.depth)
+        if self._divisors.stack is None or self._plane is None:
+            return None
+        return self._builder.binary("udiv", self._number(self._divisors.stack), self._plane)
 
     def _copied(self, value: Value) -> Value:
         if not isinstance(value, Instruction):
@@ -195,7 +195,9 @@ class Splitting:
         number = i.operands[0]
         if isinstance(number, Instruction) and number.op == "xor":
             ours = [v for v in number.operands if v in self._numbers]
-            divisors = (self._divisors.columns, self._divisors.rows, self._divisors.plane)
+            known = (self._divisors.columns, self._divisors.rows, self._divisors.plane)
+            depth = self._divisors.depth if self.in_stacks else None
+            divisors = (*known, depth, *self.positive, *(v for v, _ in self.multiples))
             return len(ours) == 1 and any(v is d for v in number.operands for d in divisors)
         if number in self._numbers:
             return True
@@ -220,26 +222,22 @@ class Splitting:
 
         return list(found) if visit(index, 0) else None
 
-    def most(self, value: Value) -> Value | None:
+    def most(self, value: Value) -> Bound | None:
         """What a number of positions is at most, or one that all threads share is; None for others."""
         number = self._numbers.get(value)
         if number is None:
-            return value if is_known(value, self._uniform) else None
-        if number.counts_rows or number.rows or number.planes is not None:
-            return POSITIONS
-        return self._divisors.columns
+            return Bound(value) if is_known(value, self._uniform) else None
+        return number.bound
 
     def _divide(self, i: Instruction, division: Division) -> None:
         number, by = self._numbers[division.number], division.divisor
-        if number.counts_planes:
-            # Threads of a box share it, and what it is divided into.
-            return
         builder = Builder(before=i)
         builder.loc = i.loc
         pair = self._parts(builder, number, by)
         if pair is None:
             return
-        result = pair[division.remainder]
+        bound = Bound(number.bound.number, (*number.bound.parts, by))
+        result = replace(pair[division.remainder], bound=Bound(by) if division.remainder else bound)
         made = self._made(builder, result)
         assert isinstance(i.type, IntType)
         if made.type != i.type:
@@ -252,44 +250,82 @@ class Splitting:
             self._numbers[made] = result
         replace_and_erase(i, made)
 
-    def _parts(self, builder: Builder, n: _Number, by: Value) -> tuple[_Number, _Number] | None:
+    def _parts(self, builder: Builder, n: Number, by: Value) -> tuple[Number, Number] | None:
         """Quotient and remainder of a number; None where these are no numbers of positions."""
-        if not n.counts_rows and is_same(by, self._divisors.columns):
-            return _Number(True, n.planes, n.rows), _Number(False, None, False, n.columns)
-        unit = self._divisors.rows if n.counts_rows else self._divisors.plane
-        length = self._rows if n.counts_rows else self._plane
-        if unit is None or length is None or not is_known(by, self._uniform):
+        if n.level == 0 and is_same(by, self._divisors.columns):
+            return replace(n, level=1, columns=False), Number(0, n.columns)
+        if not is_known(by, self._uniform):
             return None
-        rest = _Number(n.counts_rows, None, n.rows, n.columns)
+        if n.level >= 2:
+            return self._parts_of_planes(builder, n, by)
+        unit = self._divisors.rows if n.level else self._divisors.plane
+        length = self._rows if n.level else self._plane
+        if unit is None or length is None:
+            return None
         if is_same(by, unit):
-            return _Number(True, n.planes, False), rest
-        (constant, parts), (least, few) = factors_of(by), factors_of(unit)
-        if constant % least or not few <= parts:
+            return replace(n, level=2, columns=False, rows=False), Number(n.level, n.columns, n.rows)
+        if not is_multiple(by, unit):
             return None
-        self.multiples.append((by, n.counts_rows))
-        if n.planes is None:
-            return _Number(True, None, False), rest
-        factor = builder.binary("udiv", self._wide(builder, by), length)
-        quotient, left = (builder.binary(op, n.planes, factor) for op in ("udiv", "urem"))
-        return _Number(True, quotient, False), _Number(n.counts_rows, left, n.rows, n.columns)
+        pair = Number(2), Number(2)
+        if n.has_planes:
+            # Where planes are counted in stacks, a stack is what this is a multiple of, too.
+            if self._by_planes and self._depth is None:
+                return None
+            factor = builder.binary("udiv", self._wide(builder, by), length)
+            if self._depth is not None and not (n.level == 0 and self._is_stack(by)):
+                self.stacks.append((by, n.level))
+            pair = self._divided_planes(builder, n, factor)
+        self.multiples.append((by, n.level == 1))
+        quotient, rest = pair
+        return quotient, replace(rest, level=n.level, columns=n.columns, rows=n.rows)
+
+    def _is_stack(self, by: Value) -> bool:
+        return self._divisors.depth is None and by is self._divisors.stack
+
+    def _parts_of_planes(self, builder: Builder, n: Number, by: Value) -> tuple[Number, Number] | None:
+        """The same of a number of planes, or of stacks, by what is positive."""
+        depth = self._divisors.depth
+        if n.level == 2 and self._by_planes:
+            if depth is None or not is_multiple(by, depth):
+                return None
+            if is_same(by, depth):
+                return Number(3, above=n.above), replace(n, above=None)
+            self.stacks.append((by, 2))
+        self.positive.append(by)
+        return self._divided_planes(builder, n, self._wide(builder, by))
+
+    def _divided_planes(self, builder: Builder, n: Number, factor: Value) -> tuple[Number, Number]:
+        """The planes, or stacks, of a number as quotient and remainder."""
+        level = 2 if self._depth is None else 3
+        if self._depth is not None and n.level < 3:
+            factor = builder.binary("udiv", factor, self._depth)
+        if n.above is None:
+            return Number(level), Number(2, planes=n.planes)
+        quotient, left = (builder.binary(op, n.above, factor) for op in ("udiv", "urem"))
+        return Number(level, above=quotient), Number(max(n.level, 2), planes=n.planes, above=left)
 
     def _wide(self, builder: Builder, value: Value) -> Value:
         if isinstance(value, ConstInt):
             return ConstInt(I64, value.signed)
         return value if value.type == I64 else builder.cast("zext", value, I64)
 
-    def _made(self, builder: Builder, n: _Number) -> Value:
-        row: Value | None = self._y if n.rows else None
-        if n.planes is not None:
-            if n.counts_planes:
-                return n.planes
-            assert self._rows is not None
-            above = builder.binary("mul", n.planes, self._rows, _EXACT)
-            row = above if row is None else builder.binary("add", above, row, _EXACT)
-        if n.counts_rows:
-            return row or _ZERO
-        column: Value | None = self._x if n.columns else None
-        if row is None:
-            return column or _ZERO
-        before = builder.binary("mul", row, self._columns, _EXACT)
-        return before if column is None else builder.binary("add", before, column, _EXACT)
+    def _made(self, builder: Builder, n: Number) -> Value:
+        parts: list[tuple[Value | None, Value | None]] = [
+            (n.above, self._depth),
+            (self._z if n.planes else None, self._rows),
+            (self._row if n.rows else None, self._columns),
+            (self._x if n.columns else None, None),
+        ]
+        if self._depth is None:
+            # What is above is a number of planes, too.
+            parts = [(n.above if n.above is not None else parts[1][0], self._rows), *parts[2:]]
+        number: Value | None = None
+        for k, (part, unit) in enumerate(parts):
+            if part is not None:
+                number = part if number is None else builder.binary("add", number, part, _EXACT)
+            if len(parts) - k - 1 == n.level:
+                break
+            if number is not None:
+                assert unit is not None
+                number = builder.binary("mul", number, unit, _EXACT)
+        return number or _ZERO

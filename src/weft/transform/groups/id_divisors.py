@@ -63,11 +63,15 @@ class Divisors(Struct, frozen=True):
     ----------
     columns, rows, plane
         The columns, the rows of a plane, and their product, each as the program has it; None for what does not occur.
+    depth, stack
+        By what numbers of planes are divided again, and the product of it and a plane.
     """
 
     columns: Value
     rows: Value | None
     plane: Value | None
+    depth: Value | None = None
+    stack: Value | None = None
 
     @classmethod
     def of(cls, position: Argument, uniform: set[Instruction]) -> Divisors | None:
@@ -87,7 +91,18 @@ class Divisors(Struct, frozen=True):
         rows = _least([d.divisor for d in again])
         if (larger and plane is None) or (again and rows is None):
             return None
-        return cls(columns, rows, plane)
+        planes: list[Value] = [
+            i
+            for numbers, unit in (
+                (_derived([position], remainders=True), plane),
+                (_derived(quotients, remainders=True), rows),
+            )
+            for i, d in _divisions(numbers)
+            if unit is not None and not d.remainder and is_same(d.divisor, unit)
+        ]
+        deep = [d for _, d in _divisions(_derived(planes, remainders=True)) if is_known(d.divisor, uniform)]
+        stack = _least([v for v in larger if plane is not None and not is_same(v, plane)])
+        return cls(columns, rows, plane, _least([d.divisor for d in deep]), stack)
 
     @property
     def has_planes(self) -> bool:
@@ -154,6 +169,12 @@ def factors_of(value: Value) -> tuple[int, Counter[Value]]:
         else:
             parts[v] += 1
     return 1, Counter([value])
+
+
+def is_multiple(by: Value, unit: Value) -> bool:
+    """Whether a divisor looks like a multiple of another one."""
+    (constant, parts), (least, few) = factors_of(by), factors_of(unit)
+    return constant % least == 0 and few <= parts
 
 
 def _stripped(value: Value) -> Value:

@@ -1,7 +1,7 @@
 """What is the same for all threads of a row, computed before they start.
 
 A function beside the kernel takes its parameters, of which it ignores the position in the row, computes again what
-`RowValues.copy` is asked for, and returns a pair of 64-bit numbers. Values that read memory, which threads may change,
+`RowValues.copy` is asked for, and returns 64-bit numbers. Values that read memory, which threads may change,
 are none of these.
 """
 
@@ -15,7 +15,6 @@ from weft.ir import Argument, Builder, Constant, ConstInt, Function, Instruction
 from weft.ir.effects import is_removable, is_speculatable
 from weft.ir.types import I64, FunctionType, StructType
 
-_PAIR = StructType((I64, I64))
 _RANGE = re.compile(r"range\(i\d+ (-?\d+), (-?\d+)\)")
 
 
@@ -40,6 +39,8 @@ class RowValues:
     keeps_flags
         Whether what is computed again rests on what instructions promise. Without that it may be computed for threads
         that do not get there, and divide by what cannot be zero.
+    numbers
+        How many the function returns.
     """
 
     def __init__(
@@ -52,7 +53,9 @@ class RowValues:
         *,
         for_threads: bool = False,
         keeps_flags: bool = True,
+        numbers: int = 2,
     ) -> None:
+        self._result = StructType((I64,) * numbers)
         self._module = module
         self._position = position
         self._keeps_flags = keeps_flags
@@ -60,7 +63,7 @@ class RowValues:
         self._divided = frozenset(_divided_first(kernel) if for_threads else ())
         params = (*kernel.fn_type.params, *(I64 for _ in more))
         names = (*(a.name for a in kernel.args), *more)
-        self.function = Function(f"{kernel.name}.{name}", FunctionType(_PAIR, params), names)
+        self.function = Function(f"{kernel.name}.{name}", FunctionType(self._result, params), names)
         self.function.attributes = ("nounwind",)
         self._copies: dict[Value, Value] = {}
         for old, new in zip(kernel.args, self.function.args, strict=False):
@@ -68,10 +71,12 @@ class RowValues:
             self._copies[old] = new
         self.builder = Builder(self.function.add_block("entry"))
 
-    def finish(self, first: Value, second: Value) -> Function:
-        """Let the function return two numbers; add it to the module and return it."""
-        pair = self.builder.insert_value(Poison(_PAIR), first, (0,))
-        self.builder.ret(self.builder.insert_value(pair, second, (1,)))
+    def finish(self, *numbers: Value) -> Function:
+        """Let the function return numbers; add it to the module and return it."""
+        result: Value = Poison(self._result)
+        for k, number in enumerate(numbers):
+            result = self.builder.insert_value(result, number, (k,))
+        self.builder.ret(result)
         return self._module.add_function(self.function)
 
     def is_uniform(self, value: Value) -> bool:
