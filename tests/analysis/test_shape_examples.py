@@ -91,6 +91,15 @@ def test_moll_figure_10_7_a_quotient_of_an_aligned_id_is_uniform(width: int, div
     ).is_varying
 
 
+@pytest.mark.parametrize(("by", "residue", "uniform"), [(12, 0, True), (6, 0, False), (12, 2, False)])
+def test_a_quotient_by_a_multiple_of_the_width_is_uniform(by: int, residue: int, uniform: bool) -> None:
+    product, range_ = Product((4,)), Interval(0, 1 << 20)
+    tid = apply(product, "add", product.strided(1, 32, 4), residue, flags=("nuw", "nsw"))
+    facts = [Fact(tid, 32, None, range_), Fact(product.constant(32, by), 32, by)]
+    assert product.transfer("udiv", (), 32, facts).is_uniform == uniform
+    assert (product.transfer("urem", (), 32, facts).strides == (1,)) == uniform
+
+
 def test_a_signed_quotient_needs_a_dividend_that_is_not_negative() -> None:
     tid = SA.strided(1, 32, 4)
     assert not apply(SA, "sdiv", tid, 4).is_uniform, "-4 … -1 divided by 4 is -1, 0, 0, 0"

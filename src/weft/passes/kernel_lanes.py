@@ -29,6 +29,7 @@ from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_plan import Planner, width_below_which_boxes_serve
 from weft.passes.lane_programs import position_shapes, run_rows_of_threads
 from weft.passes.stages import Rows
+from weft.passes.stretch_plan import stretch_of
 from weft.transform.boscc.insertion import BosccMode
 from weft.transform.groups.grid_walks import unroll_walk
 from weft.transform.groups.guard_splitting import GuardSplit, split_guards
@@ -143,6 +144,8 @@ def _runs_alone_narrowed(unit: KernelUnit, lanes: LaneSpace) -> bool:
     walk = _walk(unit)
     if walk is not None:
         return walk.choice.width == 1
+    if stretch_of(unit) is not None:
+        return False
     return choose_width(_narrowed(unit, lanes), unit.spec.isa).width == 1
 
 
@@ -152,7 +155,7 @@ def _keep_alone(unit: KernelUnit) -> bool:
     walk = _walk(unit)
     if walk is not None:
         unit.open_choice = walk.both_ways
-    elif unit.planner.may_be_open(unit.order):
+    elif unit.planner.may_be_open(unit.order) and stretch_of(unit) is None:
         lanes = LaneSpace((unit.planner.analyzed_width(),))
         unit.open_choice = open_choice(_narrowed(unit, lanes), unit.spec.isa)
     if unit.open_choice is None:
@@ -216,7 +219,9 @@ def _has_edges(unit: KernelUnit) -> bool:
 
 def _plan_lanes(unit: KernelUnit) -> bool:
     with _mostly_run(unit) as planner:
-        unit.plan = planner.plan(unit.order, lambda: _walking(unit), lambda: _has_edges(unit))
+        unit.plan = planner.plan(
+            unit.order, lambda: _walking(unit), lambda: stretch_of(unit), lambda: _has_edges(unit)
+        )
     if unit.order.in_lanes and unit.plan.width == 1:
         message = f"{unit.name} runs thread after thread, {unit.plan.choice.reason}"
         unit.remarks.add(RemarkKind.LANE_BY_LANE, message, pass_name="widening")

@@ -10,7 +10,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.lanes.vectorization import VectorizationSummary
 from weft.codegen.order.dimension import analyze_along
 from weft.codegen.order.walks import Walk
-from weft.codegen.order.width import OpenChoice
+from weft.codegen.order.width import OpenChoice, WidthChoice
 from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.work_groups.group_program import GroupProgram
@@ -100,6 +100,8 @@ class KernelUnit(Struct):
         Its divergence once numbers are narrowed, if that was looked at before.
     walking
         How its threads walk by stacks, None if they do not, once that was looked at.
+    stretch
+        How many lanes have one quotient of their positions, None where that is not wanted, once that was looked at.
     open_choice
         That there is to be code in lanes and code for threads one by one.
     alone, alone_rows
@@ -159,6 +161,7 @@ class KernelUnit(Struct):
     flushing: bool = False
     narrow: Divergence | None = None
     walking: tuple[Walk | None] | None = None
+    stretch: tuple[WidthChoice | None] | None = None
     open_choice: OpenChoice | None = None
     alone: str = ""
     alone_rows: Rows | None = None

@@ -225,11 +225,13 @@ class Planner(Struct, frozen=True):
         self,
         order: LaneOrder,
         walk: Callable[[], WidthChoice | None] = lambda: None,
+        stretch: Callable[[], WidthChoice | None] = lambda: None,
         at_edges: Callable[[], bool] = lambda: False,
     ) -> LanePlan:
         """Choose how many threads lane groups of this order have.
 
-        `walk` says it for those that walk by stacks, and `at_edges` whether those at edges run other code.
+        `walk` says it for those that walk by stacks, `stretch` for those of which all have one quotient, and `at_edges`
+        whether those at edges run other code.
         """
         if self.premises.warp is not None:
             unused = " (the brush is not used: threads ask what others of their warp do)"
@@ -240,7 +242,7 @@ class Planner(Struct, frozen=True):
         if order.box is not None:
             return LanePlan(order, self._width_of_box(order.box))
         in_rounds = bool(barriers_of(self.kernel)) and not order.lock_step
-        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk, at_edges)
+        choice = self._width_of_rounds() if in_rounds else self._width_of_rows(order, walk, stretch, at_edges)
         if choice.width > self.most_lanes:
             choice = WidthChoice(self.most_lanes, "whose local arrays there is room for")
         in_rows = not in_rounds and not order.linear
@@ -256,14 +258,14 @@ class Planner(Struct, frozen=True):
         """
         if self.options.width is not None or not self.may_have_both():
             return False
-        if not self._has_long_rows(order):
+        if not self.has_long_rows(order):
             return False
         if walks:
             return True
         divergence = self.analyses(order.dimension, one_register(self.isa))
         return may_be_open(divergence) and not prefers_inner_loops(self.kernel, divergence, reordered=True)
 
-    def _has_long_rows(self, order: LaneOrder) -> bool:
+    def has_long_rows(self, order: LaneOrder) -> bool:
         """Whether rows go on beyond work-groups: those of a walk do, whose groups are merged already."""
         return self.walks or find_merge(self.kernel, order.dimension) is not None
 
@@ -297,17 +299,23 @@ class Planner(Struct, frozen=True):
         return WidthChoice(width, f"{sides} of a work-group of {' by '.join(map(str, block))}")
 
     def _width_of_rows(
-        self, order: LaneOrder, walk: Callable[[], WidthChoice | None], at_edges: Callable[[], bool]
+        self,
+        order: LaneOrder,
+        walk: Callable[[], WidthChoice | None],
+        stretch: Callable[[], WidthChoice | None],
+        at_edges: Callable[[], bool],
     ) -> WidthChoice:
         wanted, base = self.options.width, one_register(self.isa)
         if wanted is not None:
             return WidthChoice(wanted, "as asked for")
-        if not order.linear and self._has_long_rows(order):
+        if not order.linear and self.has_long_rows(order):
             divergence, walking = self.analyses(order.dimension, base), walk()
             if walking is not None:
                 return walking
             if prefers_inner_loops(self.kernel, divergence, reordered=True):
                 return WidthChoice(1, "as its inner loops run along rows, and are vectorized instead")
+            if (quotients := stretch()) is not None:
+                return quotients
             return choose_width(divergence, self.isa, both_ways=self.both_ways, at_edges=at_edges())
         return WidthChoice(base, "a register of 32-bit values")
 

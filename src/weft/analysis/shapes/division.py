@@ -3,7 +3,8 @@
 Rounding down, ⌊(F + σ)/d⌋ = ⌊F/d⌋ + σ/d if d divides every stride, whatever F is: Moll's demand that d divide the
 alignment too is needed only where quotients round toward zero. But F + σ has to be the mathematical value, so
 these rules ask for exactness. A stride that d does not divide is harmless where base + σ stays between two
-multiples of d; for powers of two `bits.split` decides that, and needs no exactness.
+multiples of d; for powers of two `bits.split` decides that, and needs no exactness. Other d are multiples of a power of
+two: between two multiples of that there is none of d.
 """
 
 from __future__ import annotations
@@ -76,9 +77,12 @@ def _quotient(a: Application, x: Shape, d: int, reading: str) -> Shape:
     """The shape of ⌊x / d⌋, x in the given reading, d > 0."""
     if d & (d - 1) == 0:
         return _shift_right(a, x, trailing_zeros(d), reading)
-    x = _keep_multiples(a, x, d, reading)
     level = getattr(x, reading)
-    strides = tuple(s // d if isinstance(s, int) else s for s in x.strides)
+    if _stays_between_multiples(a, x, d, reading):
+        strides: tuple[Stride, ...] = (0,) * len(a.extents)
+    else:
+        x = _keep_multiples(a, x, d, reading)
+        strides = tuple(s // d if isinstance(s, int) else s for s in x.strides)
     residue = known = 0
     if x.known_bits == a.bits and level == BASE:
         residue, known = _read(x.residue, a.bits, reading) // d, a.bits
@@ -95,6 +99,16 @@ def _keep_multiples(a: Application, x: Shape, d: int, reading: str) -> Shape:
         return multiple % d != 0 or getattr(x, reading) < a.need
 
     return _forget(a, x, [gone(s) for s in x.strides])
+
+
+def _stays_between_multiples(a: Application, x: Shape, d: int, reading: str) -> bool:
+    """Whether no multiple of d is above the number of one lane and at most that of another one."""
+    reach = span(a.extents, x.strides) if x.is_strided else None
+    if reach is None or reach == (0, 0) or getattr(x, reading) < a.need:
+        return False
+    power = 1 << min(x.known_bits, trailing_zeros(d))
+    first = x.residue & (power - 1)
+    return first + reach[0] >= 0 and first + reach[1] < power
 
 
 def sdiv(a: Application) -> Shape:
@@ -179,6 +193,9 @@ def _remainder(a: Application, d: int) -> Shape:
     reading = "nuw" if x.nuw >= x.nsw or not _not_negative(a) else "nsw"
     if x.constant(a.bits) is not None:
         return a.result(x.strides, x.residue % d, a.bits)
+    if _stays_between_multiples(a, x, d, reading):
+        known = min(x.known_bits, c)
+        return a.result(x.strides, x.residue & ones(known), known)
     x = _keep_multiples(a, x, d, reading)
     strides = tuple(None if s is None else 0 for s in x.strides)
     known = min(x.lane_known_bits, c)

@@ -131,19 +131,21 @@ def choose_width(
     both_ways: bool = False,
     before: Divergence | None = None,
     at_edges: bool = False,
+    most: int = MAX_WIDTH,
 ) -> WidthChoice:
     """Return the width at which a thread of the kernel that `divergence` is of is expected to take least time.
 
     It is 1 where threads are better off one after the other, unless there are to be lanes: in any case, or `both_ways`,
     as there is code for threads one by one, too. They are iterations `in_loop`, or threads of a kernel. `before` is the
     divergence of what has no versions yet, where that one has. Lane groups `at_edges` of rows may run other code than
-    the others (`weft.transform.numbers.inner_versions`).
+    the others (`weft.transform.numbers.inner_versions`). There are at most so many lanes as `most`, be it fewer than a
+    register has.
     """
     if both_ways:
         # Where rows that begin where data say are far apart, threads run one by one; lanes are for those that are near.
         near = _Weights(divergence, isa, in_loop, near=True, at_edges=at_edges)
         return near.width_beside_alone(before or divergence)
-    weights = _Weights(divergence, isa, in_loop, at_edges=at_edges)
+    weights = _Weights(divergence, isa, in_loop, at_edges=at_edges, most=most)
     # What beginning and ending a thread takes is not counted, and matters where there is no loop.
     if not in_lanes and weights.model.has_loops and may_be_alone(divergence, in_loop=in_loop):
         together, waiting = weights.together()
@@ -153,6 +155,16 @@ def choose_width(
                 1, f"which takes about {100 * alone / waiting:.0f} % of the time of {together} lanes"
             )
     return weights.width(before or divergence)
+
+
+def cycles_of_choice(
+    choice: WidthChoice, divergence: Divergence, isa: Isa, *, in_loop: bool = False
+) -> float:
+    """The cycles of a thread in so many lanes, which wait for each other, or by itself."""
+    if choice.width == 1:
+        return cycles_alone(divergence, isa)
+    model = WidthModel(divergence, isa, in_loop=in_loop)
+    return model.cycles_of_thread(choice.width, waiting=constants_of(isa).waiting)
 
 
 def part_of_time_alone(divergence: Divergence, isa: Isa, width: int) -> float | None:
@@ -224,12 +236,13 @@ class _Weights:
         apart: bool = False,
         near: bool = False,
         at_edges: bool = False,
+        most: int = MAX_WIDTH,
     ) -> None:
         self.model = WidthModel(divergence, isa, in_loop=in_loop, apart=apart, near=near)
         self._in_loop = in_loop
         self.constants = constants_of(isa)
         self._bits = self.model.dominant_bits()
-        self._least = max(2, min(MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
+        allowed, self._least = most, max(2, min(most, MAX_WIDTH, isa.mask_lanes, isa.lanes(self._bits)))
         self._narrow = min(AT_EDGES, 2 * self._least) if at_edges else MAX_WIDTH
         registers = self.constants.wide_registers if self._bits > 32 else self.constants.registers
         most = min(MAX_WIDTH, self._least * registers)
@@ -244,6 +257,7 @@ class _Weights:
             most = min(MAX_WIDTH, 2 * most)
         if goes_along_rows(divergence, self.constants.crowding) or scatters_in_own_rows(divergence):
             most = max(self._least, min(most, WAYS))
+        most = min(most, allowed)
         self._widths = [self._least]
         while self._widths[-1] < most:
             self._widths.append(2 * self._widths[-1])

@@ -21,6 +21,7 @@ from weft.codegen.lanes.plain_passes import (
     is_better_at_no_edge,
     narrowing_passes,
 )
+from weft.codegen.order.stretches import choose_stretch, stretch_widths
 from weft.codegen.order.walks import choose_walk
 from weft.codegen.order.width import (
     OpenChoice,
@@ -106,6 +107,10 @@ def plan_loop(
         return LoopPlan(WidthChoice(1, ""), "its inner loops run along rows, and are vectorized instead")
     if walk is not None:
         return LoopPlan(walk.choice)
+    if width is None and (choice := _stretch(unit, runner)) is not None:
+        runner.run(narrowing_passes(runner.left_out), unit)
+        summary = unit.summary
+        return LoopPlan(choice, None, summary.guessed, summary.narrowed, summary.small)
     chosen: OpenChoice | None = None
     if width is None and may_be_open(unit.divergence, in_loop=True):
         narrow, is_narrower = _narrowed(module, body, lanes, isa, runner)
@@ -142,15 +147,29 @@ def _inside_edges(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
     return choice
 
 
+def _stretch(unit: LaneUnit, runner: Runner) -> WidthChoice | None:
+    """The width of lane groups of which all iterations have one quotient, if that is clearly better."""
+    widths = stretch_widths(unit.divergence)
+    if not widths:
+        return None
+
+    def seen(lanes: LaneSpace, *, aligned: bool = True) -> Divergence:
+        return _narrowed(unit.module, unit.function, lanes, unit.isa, runner, aligned=aligned)[0]
+
+    return choose_stretch(
+        seen(unit.lanes, aligned=False), widths, lambda w: seen(LaneSpace((w,))), unit.isa, in_loop=True
+    )
+
+
 def _narrowed(
-    module: Module, body: Function, lanes: LaneSpace, isa: Isa, runner: Runner
+    module: Module, body: Function, lanes: LaneSpace, isa: Isa, runner: Runner, *, aligned: bool = True
 ) -> tuple[Divergence, bool]:
     """The divergence of a body whose numbers that differ from lane to lane are narrow, and whether any is narrower.
 
-    The body itself stays.
+    The body itself stays. Its lane groups begin anywhere if they are not `aligned`.
     """
     trial = clone_function(body, f"{body.name}.narrow")
-    unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes), isa)
+    unit = LaneUnit(module, trial, lanes, all_uniform(trial, lanes, aligned=aligned), isa)
     changing: list[str] = []
     runner.watched_by(lambda done, unit: changing.append(done.name)).run(
         narrowing_passes(runner.left_out), unit
@@ -182,17 +201,19 @@ def why_in_order(body: Function) -> str | None:
     return None
 
 
-def all_uniform(function: Function, lanes: LaneSpace, levels: int = 1) -> dict[Value, Shape]:
+def all_uniform(
+    function: Function, lanes: LaneSpace, levels: int = 1, *, aligned: bool = True
+) -> dict[Value, Shape]:
     """The shapes of parameters that are the same for all lanes, with what is known of where lane groups begin.
 
-    Of a nest of several loops the first ones are the numbers of lane 0's iterations, at which boxes begin: multiples
-    of the box's extents (`weft.codegen.parallel.nest_chunks`).
+    Nothing is, if they are not `aligned`. Of a nest of several loops the first ones are the numbers of lane 0's
+    iterations, at which boxes begin: multiples of the box's extents (`weft.codegen.parallel.nest_chunks`).
     """
     domain = domain_named("product", lanes.extents)
     shapes: dict[Value, Shape] = {a: uniform_argument(a, domain, function.layout) for a in function.args}
     for argument in function.args:
         known = argument.attribute(FIRST_ATTRIBUTE)
-        if known is not None and isinstance(argument.type, IntType):
+        if aligned and known is not None and isinstance(argument.type, IntType):
             start, step = map(int, known.rsplit("+", 1))
             multiple = math.gcd(start, step * math.prod(lanes.extents))
             shapes[argument] = domain.uniform(argument.type.bits, multiple & -multiple)
