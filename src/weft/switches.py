@@ -19,6 +19,7 @@ OPTIONAL_PASSES = {
             "boscc",
             "both ways",
             "butterflies",
+            "common numbers",
             "conditions",
             "copied runs",
             "counter banks",

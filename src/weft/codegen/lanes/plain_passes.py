@@ -27,6 +27,7 @@ from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
+from weft.transform.numbers.equal_numbers import use_common_numbers
 from weft.transform.numbers.flushed_counts import flush_counts
 from weft.transform.numbers.front_versions import add_front_version
 from weft.transform.numbers.guess_conversions import guess_conversions
@@ -99,9 +100,17 @@ def _guess_ranges(unit: LaneUnit) -> bool:
     return True
 
 
+def _use_common_numbers(unit: LaneUnit) -> bool:
+    if not use_common_numbers(unit.function, unit.divergence):
+        return False
+    unit.forget()
+    return True
+
+
 def _narrow(unit: LaneUnit) -> bool:
-    compared = compare_shared(unit.function, unit.divergence)
-    if compared:
+    compared = _use_common_numbers(unit)
+    if compare_shared(unit.function, unit.divergence):
+        compared = True
         unit.forget()
     flushed = flush_counts(unit.function, unit.divergence)
     if flushed:
@@ -270,6 +279,12 @@ NARROWING: Pass[LaneUnit] = Pass(
     _narrow,
     optional=True,
 )
+COMMON_NUMBERS: Pass[LaneUnit] = Pass(
+    "common numbers",
+    "where a number of each lane's own is known to equal one that all lanes have, that is used",
+    _use_common_numbers,
+    optional=True,
+)
 SHARED_STACKS: Pass[LaneUnit] = Pass(
     "shared stacks",
     "threads that walk by stacks of what is the same for all who put it there have one stack, and walk together",
@@ -376,13 +391,6 @@ def narrowing_of_boxes(left_out: Collection[str]) -> tuple[Pass[LaneUnit], ...]:
 BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, ROWS_IN_TURN, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
-REWRITES = (
-    SHARED_STACKS,
-    ROW_COPIES,
-    ALIGNED_VERSIONS,
-    INNER_VERSIONS,
-    FRONT_VERSIONS,
-    FULL_GROUPS,
-    SCALAR_REPLACEMENT,
-)
+_VERSIONS = (ALIGNED_VERSIONS, INNER_VERSIONS, FRONT_VERSIONS, FULL_GROUPS)
+REWRITES = (COMMON_NUMBERS, SHARED_STACKS, ROW_COPIES, *_VERSIONS, SCALAR_REPLACEMENT)
 """On what goes into lanes, before its control flow is changed."""

@@ -1,0 +1,62 @@
+"""Numbers that all lanes have, where those of lanes are known to equal them."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import cuda
+
+
+def upper_triangles(a):
+    matrix, j = cuda.blockIdx.x, cuda.threadIdx.x
+    factors = cuda.shared.array(24, np.float32)
+    for k in range(24):
+        if j == k:
+            for i in range(j + 1, 24):
+                factors[i] = a[matrix, i, j] / a[matrix, j, j]
+        cuda.syncthreads()
+        for i in range(k + 1, 24):
+            a[matrix, i, j] -= factors[i] * a[matrix, k, j]
+        cuda.syncthreads()
+
+
+def sums_of_one_row(a, wanted, out):
+    for row in weft.prange(len(a)):
+        total = np.float32(0)
+        if row == wanted and a[0, 0] == 0:
+            for i in range(row, a.shape[1]):
+                total += a[row, i]
+        elif row != wanted + 1:
+            total = np.float32(row)
+        out[row] = total
+
+
+def remarks_of(compiled) -> str:
+    return " ".join(r.message for r in compiled.remarks)
+
+
+LEAVES = "leave this loop in different iterations"
+
+
+@pytest.mark.parametrize("left_out", [(), ("common-numbers", "narrowing")])
+def test_what_one_thread_does_is_at_the_place_that_all_know(left_out: tuple[str, ...]) -> None:
+    a = (np.random.default_rng(1).random((3, 24, 24)) + 9 * np.eye(24)).astype(np.float32)
+    expected = a.astype(np.float64)
+    for k in range(24):
+        factor = expected[:, k + 1 :, k : k + 1] / expected[:, k : k + 1, k : k + 1]
+        expected[:, k + 1 :] -= factor * expected[:, k : k + 1]
+    kernel = cuda.jit(upper_triangles, without=left_out)
+    kernel[3, 24](a)
+    np.testing.assert_allclose(a, expected, rtol=2e-4, atol=2e-4)
+    assert (LEAVES in remarks_of(kernel)) == bool(left_out)
+
+
+def test_iterations_know_it_behind_two_conditions() -> None:
+    a = np.arange(30 * 40, dtype=np.float32).reshape(30, 40)
+    out = np.zeros(30, np.float32)
+    loop = weft.jit(sums_of_one_row, width=8)
+    loop(a, 17, out)
+    expected = np.arange(30, dtype=np.float32)
+    expected[17], expected[18] = a[17, 17:].sum(), 0
+    np.testing.assert_array_equal(out, expected)
+    assert LEAVES not in remarks_of(loop)
