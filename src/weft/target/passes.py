@@ -38,6 +38,7 @@ from weft.target.rewrites.carried_choices import with_carried_choices
 from weft.target.rewrites.carried_last import with_carried_last
 from weft.target.rewrites.compared_again import with_compared_again
 from weft.target.rewrites.counted_lanes import with_counted_lanes
+from weft.target.rewrites.exchanged_stores import with_exchanged_stores
 from weft.target.rewrites.foreseen_fronts import with_foreseen_fronts
 from weft.target.rewrites.halved_masks import with_halved_masks
 from weft.target.rewrites.joined_masks import with_joined_masks
@@ -215,7 +216,7 @@ def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
     Before that, what loops carry comes last in their sums: no pass of LLVM's sorts these any more.
     """
     before = text = str(module)
-    for change in (with_carried_last, with_carried_choices, with_foreseen_fronts):
+    for change in (with_carried_last, with_carried_choices, with_foreseen_fronts, with_exchanged_stores):
         text = change(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
