@@ -1,5 +1,6 @@
 """The shape of the emitted code: what later analyses rely on."""
 
+import enum
 import re
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from frontend.kernels import compiled, text_of
 from weft import cuda
 from weft.ir.metadata import MDNode
+from weft.ir.writer import write_module
 
 VECTOR = np.zeros(8, np.float32)
 MATRIX = np.zeros((4, 4), np.float32)
@@ -246,3 +248,23 @@ def test_what_a_discarded_walk_declared_is_not_in_the_module() -> None:
 
 def test_the_same_source_gives_the_same_text() -> None:
     assert text_of(reduce_tile, VECTOR, VECTOR) == text_of(reduce_tile, VECTOR, VECTOR)
+
+
+class Ways(enum.Enum):
+    ONE = 1
+    OTHER = 2
+
+
+def chosen(x, y):
+    pair, way = (3, 0.5), Ways.ONE
+    for k in range(x.size):
+        if x[k] > 2:
+            pair, way = (4, 1.5), Ways.OTHER
+        y[k] = pair[0] * pair[1] + (way is Ways.ONE)
+
+
+def test_numbers_in_tuples_and_members_of_enumerations_have_types_for_debuggers() -> None:
+    """LLVM ends the process where one without is constant in all of its scope."""
+    text = write_module(compiled(chosen, VECTOR, VECTOR).module)
+    assert {"pair.0", "pair.1", "way"} <= set(re.findall(r'DILocalVariable\(name: "([^"]+)"', text))
+    assert "DW_TAG_unspecified_type" not in text

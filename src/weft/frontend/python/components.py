@@ -111,6 +111,14 @@ def components(type: KernelType) -> tuple[Component, ...]:
     return (Component("record", PTR),) if isinstance(type, Record) else ()
 
 
+def item_type(type: KernelType, path: tuple[int, ...]) -> KernelType:
+    """The type of an item of nested tuples."""
+    for index in path:
+        assert isinstance(type, Tuple)
+        type = type.items[index]
+    return type
+
+
 @cache
 def tuple_offsets(type: Tuple) -> tuple[int, ...]:
     """Where the components of each item begin, and at last where they end."""

@@ -9,7 +9,7 @@ import os
 
 from msgspec import Struct, field
 
-from weft.frontend.python.types import Array, KernelType, Record, Scalar, Tiled
+from weft.frontend.python.types import Array, Enumeration, KernelType, Record, Scalar, Tiled
 from weft.ir.builder import const_int
 from weft.ir.function import Module
 from weft.ir.metadata import DbgRecord, DebugLoc, MDNode, MDString, MDTuple, MDValue
@@ -71,11 +71,14 @@ class DebugInfo(Struct):
         return MDNode("DISubprogram", fields, distinct=True)
 
     def type(self, type: KernelType) -> MDNode:
-        """The DIType of a variable (of the component of one)."""
+        """The DIType of a variable, of an item where it is a tuple: LLVM has numbers of no other type."""
         name = str(type)
         if name not in self.types:
             if isinstance(type, Scalar):
                 fields = {"size": str(type.bits), "encoding": _ENCODING[type.kind]}
+                node = MDNode("DIBasicType", {"name": MDString(name), **fields})
+            elif isinstance(type, Enumeration):
+                fields = {"size": "64", "encoding": "DW_ATE_signed"}
                 node = MDNode("DIBasicType", {"name": MDString(name), **fields})
             elif isinstance(type, (Array, Record, Tiled)):
                 fields = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft.diag.errors import TypingError
 from weft.diag.remarks import RemarkKind
 from weft.diag.source import SourceSpan
-from weft.frontend.python.components import components
+from weft.frontend.python.components import components, item_type
 from weft.frontend.python.lowering.arrays.heap import is_pointer
 from weft.frontend.python.lowering.calls.typed import TupleValue, Typed
 from weft.frontend.python.lowering.checks import UNASSIGNED, check
@@ -204,8 +204,9 @@ class VariableTable:
             variable.slots = tuple(low.alloca(c.type, name + c.suffix) for c in parts)
             loc = low.builder.loc
             if name != RESULT and loc is not None:
+                describe = low.unit.debug_info.describe
                 low.debug_records += [
-                    low.unit.debug_info.describe("declare", slot, name + c.suffix, type, loc)
+                    describe("declare", slot, name + c.suffix, item_type(type, c.path), loc)
                     for c, slot in zip(parts, variable.slots, strict=True)
                     if c.role in _NAMED_ROLES
                 ]

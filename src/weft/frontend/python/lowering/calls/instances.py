@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from weft.diag.errors import TypingError
-from weft.frontend.python.components import components, parameter_components
+from weft.frontend.python.components import components, item_type, parameter_components
 from weft.frontend.python.local_types import declared_for
 from weft.frontend.python.lowering.arrays.heap import keep_variables, leave, zero
 from weft.frontend.python.lowering.calls.declared import result as declared_result
@@ -19,7 +19,7 @@ from weft.frontend.python.lowering.context import Lowering, NotYetTyped
 from weft.frontend.python.lowering.joins import Info
 from weft.frontend.python.lowering.variables import RESULT, TypeConflict, VariableTable
 from weft.frontend.python.source import FunctionSource, get_source
-from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, Tuple, none
+from weft.frontend.python.types import Array, KernelType, Scalar, Static, Tiled, none
 from weft.frontend.python.webs import split_variable
 from weft.ir.builder import const_int
 from weft.ir.function import Function
@@ -265,7 +265,8 @@ def _bind_parameters(low: Lowering, instance: Instance) -> None:
         for component, part in zip(components(type), value.parts, strict=True):
             if component.role not in ("extent", "stride"):
                 describe = low.unit.debug_info.describe
-                record = describe("value", part, name + component.suffix, type, loc, argument)
+                item = item_type(type, component.path)
+                record = describe("value", part, name + component.suffix, item, loc, argument)
                 low.debug_records.append(record)
                 # LLVM drops a module's debug information where two variables are the same argument.
                 argument = 0
@@ -282,7 +283,7 @@ def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
         if component.role == "data":
             attributes = (*_pointer_attributes(type, component.path),)
         elif component.role == "extent":
-            most = MOST_EXTENT + 1 if isinstance(_at(type, component.path), Tiled) else -(1 << 63)
+            most = MOST_EXTENT + 1 if isinstance(item_type(type, component.path), Tiled) else -(1 << 63)
             attributes = ("noundef", f"range(i64 0, {most})")
         args = low.function.args
         argument = Argument(component.type, name + component.suffix, len(args), attributes)
@@ -293,16 +294,8 @@ def _parameter(low: Lowering, name: str, type: KernelType) -> Typed:
     return Typed(type, tuple(parts), low=low_bound)
 
 
-def _at(type: KernelType, path: tuple[int, ...]) -> KernelType:
-    """The type of an item of nested tuples."""
-    for index in path:
-        assert isinstance(type, Tuple)
-        type = type.items[index]
-    return type
-
-
 def _pointer_attributes(type: KernelType, path: tuple[int, ...]) -> tuple[str, ...]:
-    type = _at(type, path)
+    type = item_type(type, path)
     assert isinstance(type, (Array, Tiled))
     size = type.dtype.align if not isinstance(type.dtype, Scalar) else min(type.dtype.size, 8)
     align = f"align {size if isinstance(type, Tiled) or type.aligned else 1}"
