@@ -44,6 +44,16 @@ def test_index_of_unknown_range_needs_64_bits_unless_arrays_are_small() -> None:
     assert lines(widened(small(kernel_text(body))), wanted)
 
 
+def test_products_of_what_lanes_share_are_computed_in_32_bits() -> None:
+    """Where addresses take no more of them, and all else is known of lane 0."""
+    body = "  %u64 = sext i32 %u to i64\n  %far = mul i64 %u64, %tid\n  %y = sub i64 %far, %n\n"
+    assert lines(widened(small(kernel_text(body + gathered("%y")))), r"mul <8 x i32>")
+    other = "  %k = trunc i64 %far to i32\n" + stored("%k").replace("%at", "%own")
+    assert not lines(widened(small(kernel_text(body + other + gathered("%y")))), r"mul <8 x i32>")
+    shift = "  %few = and i64 %n, 15\n  %far = shl i64 %tid, %few\n  %y = sub i64 %far, %n\n"
+    assert lines(widened(small(kernel_text(shift + gathered("%y")))), r"shl <8 x i32>")
+
+
 @pytest.mark.parametrize("order", list(permutations("abc")), ids="".join)
 def test_the_sum_is_formed_in_the_order_of_the_text(order: tuple[str, ...]) -> None:
     """And not in that of addresses in the compiler's memory: the same kernel has the same code each time."""
@@ -65,6 +75,10 @@ def test_the_sum_is_formed_in_the_order_of_the_text(order: tuple[str, ...]) -> N
         "  %k = and i32 %v, 127\n  %x = zext i32 %k to i64\n  %y = xor i64 %x, 5\n",
         "  %k = urem i32 %v, 60\n  %x = zext i32 %k to i64\n  %z = sub nsw i64 %x, 70\n  %c = icmp slt i64 %z, 0\n"
         "  %d = select i1 %c, i64 %n, i64 0\n  %e = add i64 %d, %z\n  %y = call i64 @llvm.abs.i64(i64 %e, i1 false)\n",
+        # Products beyond 2^32, which cancel out but for the thread's number, once or twice.
+        "  %far = mul i64 %n, 8589934592\n  %far1 = or i64 %far, 1\n  %z = mul i64 %far1, %tid\n"
+        "  %less = mul i64 %far, %tid\n  %few = and i64 %n, 1\n  %e = shl i64 %z, %few\n  %f = shl i64 %less, %few\n"
+        "  %y = sub i64 %e, %f\n",
         "  %k = urem i32 %v, 200\n  %x = zext i32 %k to i64\n  %far = mul i64 %n, 100000000000\n"
         "  %z = add i64 %far, %x\n  %y = sub i64 %z, %far\n",
     ],

@@ -46,6 +46,8 @@ WIDEN_AFTER = 2
 
 NARROWING_PASSES = 3
 
+_LESSENING = ("lshr", "ashr", "udiv", "sdiv")
+
 
 class Supposed(Struct, frozen=True):
     """The ranges of some instructions as they follow from others, which may be supposed to be known.
@@ -257,7 +259,7 @@ class Ranges:
     ) -> None:
         """Bring down sums of loops whose rounds can be counted, and what follows from them."""
         phis = [i for i in self._order if i.op == "phi"]
-        if not any(map(self._is_large, phis)):
+        if not any(self._is_large(phi) or self._may_vanish(phi) for phi in phis):
             return
         sums = LoopSums(view, self._base)
         lower: list[Instruction] = []
@@ -288,7 +290,7 @@ class Ranges:
         innermost = loop_forest(view.cfg).innermost
         large: dict[int, list[Instruction]] = {}
         for phi in self._order:
-            if phi.op == "phi" and phi.block is not None and self._is_large(phi):
+            if phi.op == "phi" and phi.block is not None and (self._is_large(phi) or self._may_vanish(phi)):
                 large.setdefault(view.index[phi.block], []).append(phi)
         loops = [loop for n in sorted(large) if (loop := innermost[n]) is not None and loop.header == n]
         if not loops:
@@ -312,6 +314,12 @@ class Ranges:
         """Whether a number may not fit in 32 bits, or is all that its type has."""
         found = self._base.get(phi)
         return found is not None and (found.lo < -(1 << 31) or found.hi >= 1 << 31 or self._has_no_end(phi))
+
+    def _may_vanish(self, phi: Instruction) -> bool:
+        """Whether a number is shifted away round after round, or divided, and might become 0 for all that is known."""
+        found = self._base.get(phi)
+        parts = [v for v in phi.operands if isinstance(v, Instruction) and v.op in _LESSENING]
+        return found is not None and found.lo == 0 < found.hi and any(v.operands[0] is phi for v in parts)
 
     def _has_no_end(self, phi: Instruction) -> bool:
         assert isinstance(phi.type, IntType)

@@ -11,7 +11,9 @@ often as that goes around: a φ is in the interval of one of the rounds. Where t
 are known, what is handed on to behind the loop is in the intervals of these.
 
 Each step is a rule of the fixed point, so that wrap-around is seen where it is. What is not computed in the loop itself
-has the range that is known of it.
+has the range that is known of it, and so has what is loaded, which any round may have stored. What a loop that is
+tested at its head computes behind that has no value in the round in which all leave: the distance of
+``while d < n: offset >>= 1; …; d *= 2`` never becomes 0.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ class Recurrences:
     def of(
         self, loop: Loop, rounds: int | None, wanted: Collection[Instruction]
     ) -> dict[Instruction, Interval]:
-        """The ranges of φs of a loop's header and of its exit; none once those of the `wanted` cannot be less.
+        """The ranges of φs of a loop's header and of its exit, and of what these are computed by.
+
+        None once those of the `wanted` cannot be less.
 
         `rounds` says how often it goes back to its header at most; where that is not known, or much, it may show when
         the loop is followed.
@@ -77,6 +81,8 @@ class Recurrences:
         steps = self._between(loop, [*around, *handed_on.values(), *exit.values()])
         if steps is None:
             return {}
+        header = self._view.blocks[loop.header]
+        at_head = loop.exiting == (loop.header,)
         found: dict[Instruction, Interval] = {}
         for turn in range(MOST_ROUNDS + 1):
             _join_to(found, now)
@@ -88,6 +94,8 @@ class Recurrences:
                 assert isinstance(step.type, IntType)
                 within[step] = evaluate(self._rules[step], seen) or full(step.type.bits)
             leaves = self._leaves(exit, seen)
+            reached = [s for s in steps if s.block is header] if leaves and at_head else steps
+            _join_to(found, {step: within[step] for step in reached})
             if rounds is None and (leaves is None or (turn == MOST_ROUNDS and not leaves)):
                 return {}
             if leaves is not False:
@@ -173,7 +181,8 @@ class Recurrences:
                 continue
             if value.block is None or self._innermost[self._view.index[value.block]] is not loop:
                 continue
-            if value.is_phi and value.block is header:
+            # What is loaded may have been stored in any round.
+            if (value.is_phi and value.block is header) or value.op == "load":
                 continue
             if len(found) == MOST_STEPS:
                 return None

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
+from weft.codegen.widen.low_products import low_product
 from weft.codegen.widen.runs import lane_value
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
 from weft.ir.function import GlobalVariable
@@ -82,7 +83,7 @@ def lane_numbers(
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
     for index, scale in location.terms.items():
-        number, factor = _as_i32(w, index, lane), ConstInt(I32, scale // unit)
+        number, factor = _as_i32(w, index, lane, access.block), ConstInt(I32, scale // unit)
         if w.is_uniform(index):
             same = w.builder.binary("add", _times(w, number, factor), same)
         else:
@@ -152,11 +153,13 @@ def _bounds(w: Widening, location: Location, unit: int, block: BasicBlock | None
     return low, high
 
 
-def _as_i32(w: Widening, index: Value, lane: int | None) -> Value:
+def _as_i32(w: Widening, index: Value, lane: int | None, block: BasicBlock | None) -> Value:
     """The low 32 bits of an index, which is extended by sign to an address; a scalar of a uniform one."""
     assert isinstance(index.type, IntType)
     if lane is not None:
         value = lane_value(w, index, lane)
+    elif (product := low_product(w, index, block)) is not None:
+        return product
     else:
         value = w.scalar(index) if w.is_uniform(index) else w.vector(index)
     if index.type.bits == 32:
