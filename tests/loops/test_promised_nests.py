@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import re
 import textwrap
 from collections.abc import Callable
 
@@ -529,6 +530,41 @@ def test_rows_that_are_stored_along_another_loop_inside_run_in_boxes(level, monk
     made = called(turned, (DRAW.random((3, 21, 18)), np.zeros((18, 3, 21))))
     assert is_proved(made)
     assert any("as a box of" in r.message and "by the cost model" in r.message for r in made.remarks)
+
+
+def heads_turned(a, out):
+    for n in prange(a.shape[0]):
+        for t in range(a.shape[1]):
+            for h in range(a.shape[2]):
+                for d in range(a.shape[3]):
+                    out[n, h, d, t] = a[n, t, h, d]
+
+
+def test_boxes_are_cut_out_of_the_three_innermost_of_four_loops(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    made = called(heads_turned, (DRAW.random((2, 13, 3, 17)), np.zeros((2, 3, 17, 13))))
+    assert is_proved(made)
+    # Rows are read along the innermost loop and stored along the second one.
+    assert any(re.search(r"as a box of \d+x1x\d+, .* by the cost model", r.message) for r in made.remarks)
+
+
+def scores(q, k, out):
+    for n in prange(q.shape[0]):
+        for h in range(q.shape[1]):
+            for i in range(q.shape[2]):
+                for j in range(k.shape[2]):
+                    total = np.float32(0)
+                    for d in range(q.shape[3]):
+                        total += q[n, h, i, d] * k[n, h, j, d]
+                    out[n, h, i, j] = total
+
+
+def test_a_fourth_loop_around_sums_of_far_rows_is_in_no_box(monkeypatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    q, k = (DRAW.random((2, 3, n, 5)).astype(np.float32) for n in (9, 11))
+    made = called(scores, (q, k, np.zeros((2, 3, 9, 11), np.float32)))
+    boxes = [r.message for r in made.remarks if "by the cost model" in r.message]
+    assert all("as a box of 4x1x8" in message for message in boxes)
 
 
 def test_rows_that_are_turned_within_one_array_run_as_promised() -> None:

@@ -206,6 +206,13 @@ def nearness_of(view: CFGView, parallel: ParallelLoop, layout: DataLayout) -> in
     return _nearness(_accesses_in(view, parallel.loop.blocks, layout), parallel)
 
 
+def is_near_throughout(view: CFGView, parallel: ParallelLoop, layout: DataLayout) -> bool:
+    """Whether no access of a loop is far from one iteration to the next."""
+    accesses = _accesses_in(view, parallel.loop.blocks, layout)
+    counted = [place for place, _ in accesses if not _is_at_hand(place.base)]
+    return _nearness(accesses, parallel) >= (POINTS - SHUFFLED) * len(counted)
+
+
 def _nearness(accesses: list[tuple[Location, int]], parallel: ParallelLoop) -> int:
     """How many of the accesses are near from one iteration to the next, less those that are far, in points."""
     counters = {counter.phi: counter.step for counter in parallel.counters}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
+from weft.analysis.loops.parallel_nests import is_near_throughout
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import BasicBlock, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
@@ -19,6 +20,8 @@ from weft.ir.heap import heap_call
 from weft.ir.layout import DataLayout
 
 MOST_LEVELS = 3
+"""Loops that belong to a nest in any case. One more does that has no loop in it, or along which all is near: boxes are
+cut out of the three innermost. Of others, as products of rows by rows, lanes along the loops around take less."""
 
 
 def rectangular_nest(
@@ -44,7 +47,7 @@ def rectangular_nest(
     """
     levels, around = [outer], loop
     loops = loop_forest(view.cfg).loops
-    while len(levels) < MOST_LEVELS:
+    while len(levels) <= MOST_LEVELS:
         inside = [x for x in loops if x.header != around.header and around.contains(x)]
         direct = [x for x in inside if not any(y.contains(x) and y.header != x.header for y in inside)]
         if len(direct) != 1 or (only_promised and not promised(direct[0])):
@@ -59,6 +62,8 @@ def rectangular_nest(
                 break
             assert obstacle is not None
             return obstacle
+        if len(levels) == MOST_LEVELS and direct[0].children and not is_near_throughout(view, inner, layout):
+            break
         levels.append(inner)
         around = direct[0]
     if len(levels) == 1:

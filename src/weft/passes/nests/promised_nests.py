@@ -303,15 +303,15 @@ def _turns_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     LLVM's vectors along one of them take the other's elements one by one, from as many lines of the cache.
     """
     for loop in _loops_of(outer)[1:]:
-        around = loop.parent
-        if loop.children or around is None or around is outer or is_short(loop, view, None):
+        if loop.children or loop.parent is outer or is_short(loop, view, None):
             continue
         blocks = [view.blocks[n] for n in loop.blocks]
         accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
         if any(_is_on_stack(i, layout) for i in accesses):
             continue
         across = [i for i in accesses if not is_along(i, set(blocks), layout)]
-        counters = {view.blocks[around.header]}
+        around = set(loop.ancestors()) - {loop, outer}
+        counters = {view.blocks[each.header] for each in around}
         if 0 < len(across) < len(accesses) and all(_steps_by_one(i, counters, layout) for i in across):
             return True
     return False
