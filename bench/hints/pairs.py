@@ -308,29 +308,31 @@ def _factors(n: int) -> tuple[Side, Side]:
     )
 
 
-@cuda.jit("void(float32[:, ::1], float32[::1], float32[::1])")
-def scale_by_number(a, rows, columns):
+@cuda.jit("void(float32[:, ::1], float32[:, ::1], float32[:, ::1])")
+def sum_by_number(a, rows, columns):
     i = cuda.grid(1)
     y, x = i // a.shape[1], i % a.shape[1]
     if y < a.shape[0]:
-        a[y, x] = rows[y] * columns[x]
+        for k in range(rows.shape[0]):
+            a[y, x] += rows[k, y] * columns[k, x]
 
 
-@cuda.jit("void(float32[:, ::1], float32[::1], float32[::1])")
-def scale_by_place(a, rows, columns):
+@cuda.jit("void(float32[:, ::1], float32[:, ::1], float32[:, ::1])")
+def sum_by_place(a, rows, columns):
     x, y = cuda.grid(2)
     if y < a.shape[0] and x < a.shape[1]:
-        a[y, x] = rows[y] * columns[x]
+        for k in range(rows.shape[0]):
+            a[y, x] += rows[k, y] * columns[k, x]
 
 
 def _places(n: int) -> tuple[Side, Side]:
     width = 500
     height = max(1, n // width)
-    rows, columns = _random(height), _random(width)
+    rows, columns = _random(3, height), _random(3, width)
     first, second = np.zeros((height, width), np.float32), np.zeros((height, width), np.float32)
     return (
-        Side(scale_by_number, _grid(height * width), BLOCK, (first, rows, columns), lambda: first),
-        Side(scale_by_place, (_grid(width), height), (BLOCK, 1), (second, rows, columns), lambda: second),
+        Side(sum_by_number, _grid(height * width), BLOCK, (first, rows, columns), lambda: first),
+        Side(sum_by_place, (_grid(width), height), (BLOCK, 1), (second, rows, columns), lambda: second),
     )
 
 
