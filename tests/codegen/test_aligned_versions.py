@@ -147,8 +147,8 @@ def test_rows_of_a_power_of_two_have_a_version_though_nothing_is_divided(first: 
     np.testing.assert_array_equal(other[first:], wanted.ravel()[first:])
     assert any("has a version" in r.message for r in loop.remarks)
     # Threads of a kernel that run together begin at a multiple of their number.
-    lines = [x for f in kernel.report().functions for e in f.excerpts for x in e.lines]
-    assert [x.memory for x in lines if "a[z, y, x]" in x.text] == [("contiguous",)]
+    told = [x for f in kernel.report().functions for e in f.excerpts for x in e.lines]
+    assert [x.memory for x in told if "a[z, y, x]" in x.text] == [("contiguous",)]
 
 
 def cells(values, side, k, out):
