@@ -36,10 +36,6 @@ from weft.ir.effects import is_speculatable
 from weft.ir.lane_updates import COPY_SCOPE, build_plain_update, goes_to_copy
 from weft.ir.types import I8, I32, I64, PTR, VOID, ArrayType, FunctionType
 
-_UPDATES = 1
-"""A run has at least so many updates for each element that is copied, as far as that is known. An element of a copy
-takes as long as a locked instruction, or half of that where two go back together."""
-
 _ROUNDS = 16
 """So often a loop of a thread's is taken to run of which nobody knows. How often a walk of the grid does, at least so
 often, and a loop up to a parameter, is known in a launch."""
@@ -139,7 +135,7 @@ def _build_choice(
         number = builder.binary("udiv", size, const_int(array.size))
         number = builder.binary("udiv", number, _updates(builder, args, array, parameters, rounds))
         needed = builder.binary("add", needed, number)
-    needed = builder.binary("mul", needed, const_int(_UPDATES))
+    # An element of a copy takes as long as a locked instruction, or half of that where two go back together.
     pays = builder.binary("and", pays, builder.icmp("ule", needed, threads))
     with two_arms(builder, function, pays) as otherwise:
         spaces = [
