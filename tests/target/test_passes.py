@@ -5,7 +5,8 @@ import pytest
 from weft.diag.errors import CompileError
 from weft.machine.targets import AVX2
 from weft.target.machine import TargetSpec
-from weft.target.passes import CANONICAL, CLEANUP, FINAL, FINAL_FAST, SROA_ONLY, PassList, optimize
+from weft.target.newgvn import MOST_LOOPS
+from weft.target.passes import CANONICAL, CLEANUP, FINAL, FINAL_FAST, SROA_ONLY, WHOLE, PassList, optimize
 
 HOST = TargetSpec.chosen()
 
@@ -176,6 +177,30 @@ exit:
 """
     assert loops(body(canonical(text))) == [("head", 1)]
     assert not loops(body(optimize(text, FINAL, HOST.machine)))
+
+
+def test_whole_pipeline_unrolls_short_loops_where_a_function_has_few_of_them():
+    few, many = (
+        loops(body(optimize(short_loops(count), WHOLE, HOST.machine)))
+        for count in (MOST_LOOPS // 2, MOST_LOOPS + 1)
+    )
+    assert not few
+    assert len(many) == MOST_LOOPS + 1
+
+
+def short_loops(count: int) -> str:
+    """A function with so many loops of three rounds, one behind the other."""
+    text = ["define void @k(ptr %p) {", "entry:", "  br label %loop0"]
+    for n in range(count):
+        text += [
+            f"loop{n}:",
+            f"  %i{n} = phi i64 [ 0, %{f'loop{n - 1}' if n else 'entry'} ], [ %next{n}, %loop{n} ]",
+            f"  store volatile i64 %i{n}, ptr %p",
+            f"  %next{n} = add nuw nsw i64 %i{n}, 1",
+            f"  %more{n} = icmp ult i64 %next{n}, 3",
+            f"  br i1 %more{n}, label %loop{n}, label %loop{n + 1}",
+        ]
+    return "\n".join([*text, f"loop{count}:", "  ret void", "}"])
 
 
 def test_branch_that_is_known_again_after_a_barrier_is_not_threaded_past_it():
