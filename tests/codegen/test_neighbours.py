@@ -34,6 +34,14 @@ WIDE_CLAMPED = f"""
   %u64 = sext i32 %u to i64
   %number = call i64 @llvm.smin.i64(i64 %t64, i64 %u64)
 {FAR}"""
+FROM_A_PLACE = """
+  %u64 = sext i32 %u to i64
+  %x = add i64 %u64, %tid
+  %counts = icmp slt i64 %x, 0
+  %size = select i1 %counts, i64 100, i64 0
+  %index = add i64 %x, %size
+"""
+"""What counts from the end of 100 elements where it is negative."""
 ACCESSES = """
   %g = getelementptr i32, ptr %in, i32 %index
   %w = load i32, ptr %g
@@ -45,7 +53,9 @@ DISTANCES = (Launch(u=1), Launch(u=4), Launch(45, 64, u=16), Launch(u=64))
 
 
 def kernel(index: str, mask: bool) -> str:
-    body = index + (ACCESSES.replace("i32 %index", "i64 %index") if FAR in index else ACCESSES)
+    body = index + (
+        ACCESSES.replace("i32 %index", "i64 %index") if "%size" in index or FAR in index else ACCESSES
+    )
     declared = "declare i32 @llvm.smin.i32(i32, i32)\ndeclare i64 @llvm.smin.i64(i64, i64)"
     return kernel_text(guarded(body) if mask else body, declared)
 
@@ -86,6 +96,15 @@ def test_indices_of_64_bits_are_asked_too(mask: bool) -> None:
     text = widened(kernel(WIDE_CLAMPED, mask))
     assert lines(text, "masked.gather") and lines(text, "icmp eq i8 .*-1")
     assert lines(text, "add <8 x i64> .*i64 4, i64 8, i64 12")
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_the_first_lane_says_whether_any_counts_from_the_end(mask: bool) -> None:
+    text = widened(kernel(FROM_A_PLACE, mask))
+    assert lines(text, "icmp ule i64 .*9223372036854775800") and not lines(text, "icmp eq i8 .*-1")
+    contiguous = "masked.load" if mask else "load <8 x i32>"
+    assert lines(text, contiguous) and lines(text, "masked.gather")
+    agree(kernel(FROM_A_PLACE, mask), 16, ISAS[-1], tuple(Launch(45, 64, u=u) for u in (0, 9, -5, -40, -64)))
 
 
 @pytest.mark.spread

@@ -6,7 +6,8 @@ access; to compare the lanes' numbers with those of neighbours costs a few instr
 from thread numbers and uniform values alone, both versions are there and a branch takes one of them. An index that
 comes from memory is nobody's neighbour and is gathered right away, and so are rows of a matrix, which are one number
 apart that is not known but hardly one element (``points[i, d]``). Nor is it asked where ranges say that the lanes of a
-row have fewer places than there are lanes: ``pattern[i & 7]`` in 16.
+row have fewer places than there are lanes: ``pattern[i & 7]`` in 16. Where only the question whether an index counts
+from the end makes it no number of a shape, one lane is asked (`weft.codegen.widen.front_neighbours`).
 
 In lane spaces of several dimensions that is asked of each row along the first one, and each row is an access.
 
@@ -25,6 +26,7 @@ from weft.analysis.memory.computed_indices import is_computed
 from weft.analysis.memory.row_steps import row_step
 from weft.analysis.shapes import SYMBOLIC
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
+from weft.codegen.widen.front_neighbours import by_fronts
 from weft.codegen.widen.lane_addresses import has_one_base, lane_numbers
 from weft.ir import Builder, ConstInt, Instruction, Poison, Value
 from weft.ir.types import I8, I32, I64, IntType, int_type
@@ -53,6 +55,8 @@ def neighbours_of(w: Widening, access: Instruction) -> Neighbours | None:
     found = _by_stride(w, access, size) if varying else None
     if found is not None or (varying and all(w.is_scalar(index) for index in varying)):
         return found
+    if varying and (front := by_fronts(w, access, size, *row_of(w))) is not None:
+        return Neighbours(*front)
     if not is_computed(varying, w.is_scalar):
         return None
     along = row_of(w)[0]
