@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import threading
 from functools import cache
 from itertools import pairwise
@@ -35,13 +36,13 @@ needs_clock = pytest.mark.skipif(chosen().arch != "x86_64", reason="programs may
 
 CYCLES_OF_A_TURN = 5
 
-CLOCK = "call i64 @llvm.readcyclecounter()"
+CLOCK = re.compile(r"call i64 @weft\.trial\.time\(i32 .*\)")
 
 
 def version(name: str, turns: int, counts: int) -> str:
     """A function that marks each of its groups, which take as many turns as the record says, and counts its groups.
 
-    The record also says how many cycles something else takes during each of them.
+    The record also says how many cycles something else takes during each of them, and how many it takes to begin.
     """
     return f"""
 define i32 @{name}(ptr %record, i64 %begin, i64 %end, i32 %worker) {{
@@ -55,6 +56,11 @@ entry:
   %turns = load i64, ptr %at.turns
   %cycles = mul i64 %turns, {CYCLES_OF_A_TURN}
   %fails = load i64, ptr %at.fails
+  %at.opens = getelementptr i64, ptr %record, i64 {turns + 6}
+  %opens = load i64, ptr %at.opens
+  %opened = load i64, ptr @now
+  %open = add i64 %opened, %opens
+  store i64 %open, ptr @now
   %some = icmp slt i64 %begin, %end
   br i1 %some, label %group, label %done
 group:
@@ -82,14 +88,17 @@ done:
 """
 
 
-def either() -> str:
-    """Both versions behind one function, whose clock is a number that they count on."""
+def either(counts: bool = True) -> str:
+    """Both versions behind one function, whose clock is a number that they count on, or the machine's."""
     module = read_module("@now = global i64 0\n" + version("first", 1, 3) + version("second", 2, 4))
     run_better(module, module.functions["first"], module.functions["second"], "either")
     verify(module)
     text = write_module(module, plain=True)
-    assert text.count(CLOCK) == 2
-    return text.replace(CLOCK, "load i64, ptr @now")
+    if not counts:
+        return text
+    text, clocks = CLOCK.subn("load i64, ptr @now", text)
+    assert clocks == 2
+    return text
 
 
 @cache
@@ -117,11 +126,14 @@ class Pair:
         worker: int = 0,
         fails: int = 0,
         waits: np.ndarray | None = None,
+        opens: tuple[int, int] = (0, 0),
     ) -> tuple[int, int]:
         """How many groups each version has run; all have run once."""
         marks = np.zeros(groups, np.int8)
         waits = np.zeros(groups, np.int64) if waits is None else waits
-        record = (ctypes.c_int64 * 7)(marks.ctypes.data, first, second, 0, 0, fails, waits.ctypes.data)
+        record = (ctypes.c_int64 * 9)(
+            marks.ctypes.data, first, second, 0, 0, fails, waits.ctypes.data, *opens
+        )
         bounds = np.linspace(0, groups, runs + 1).astype(int).tolist()
         for begin, end in pairwise(bounds):
             assert self.entry(ctypes.addressof(record), begin, end, worker) == fails
@@ -185,6 +197,78 @@ def test_what_is_interrupted_decides_nothing() -> None:
     assert wrong <= 2
 
 
+def test_what_begins_slowly_wins_in_later_trials_by_longer_pieces() -> None:
+    pair = Pair()
+    early = pair.run(700, 850, 400, opens=(9000, 0))
+    assert early[0] < early[1]
+    counts = np.zeros(2, int)
+    for launch in range(100):
+        ran = pair.run(700, 850, 1000, opens=(9000, 0))
+        counts += ran if launch >= 30 else 0
+    assert counts[1] < 0.1 * counts[0]
+
+
+def test_one_trial_alone_decides_nothing_that_was_close() -> None:
+    """A trial that sees other data than those before has half of what they have found against it."""
+    pair = Pair()
+    for _ in range(400):
+        pair.run(1100, 900, 1000)
+    for _ in range(130):
+        assert pair.run(900, 980, 1000)[0] < 900
+
+
+def napping(name: str, rounds: int, nap: int) -> str:
+    """A function whose groups count to a number, and sleep for so many microseconds."""
+    return f"""
+define i32 @{name}(ptr %counts, i64 %begin, i64 %end, i32 %worker) {{
+entry:
+  br label %group
+group:
+  %g = phi i64 [ %begin, %entry ], [ %g.next, %slept ]
+  br label %round
+round:
+  %k = phi i64 [ 0, %group ], [ %k.next, %round ]
+  store volatile i64 %k, ptr %counts
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, {rounds}
+  br i1 %more, label %round, label %counted
+counted:
+  %at = getelementptr i64, ptr %counts, i64 {1 + (nap > 0)}
+  %count = load i64, ptr %at
+  %count.next = add i64 %count, 1
+  store i64 %count.next, ptr %at
+  %naps = icmp ne i32 {nap}, 0
+  br i1 %naps, label %sleep, label %slept
+sleep:
+  %failed = call i32 @usleep(i32 {nap})
+  br label %slept
+slept:
+  %g.next = add i64 %g, 1
+  %left = icmp slt i64 %g.next, %end
+  br i1 %left, label %group, label %done
+done:
+  ret i32 0
+}}
+"""
+
+
+@needs_clock
+def test_what_runs_besides_is_no_time_of_a_version() -> None:
+    """The time of the thread counts, and not that in which something else has its processor."""
+    text = "declare i32 @usleep(i32)\n" + napping("first", 800_000, 0) + napping("second", 400_000, 1500)
+    module = read_module(text)
+    run_better(module, module.functions["first"], module.functions["second"], "either")
+    code = load_object(
+        emit_object(write_module(module, plain=True), TargetSpec.chosen(), FINAL), ["either"], {}
+    )
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32)(
+        code.address("either")
+    )
+    counts = (ctypes.c_int64 * 3)()
+    assert entry(ctypes.addressof(counts), 0, 60, 0) == 0
+    assert counts[1] < 20 < counts[2]
+
+
 def test_short_groups_run_in_pieces() -> None:
     slow, fast = Pair().run(60, 10, 200_000)
     assert slow < 15_000 < fast
@@ -243,8 +327,8 @@ def test_the_interpreter_runs_each_group_once() -> None:
     memory = Memory()
     marks = memory.place_bytes(bytes(50), "marks")
     waits = memory.place_bytes(bytes(8 * 50), "waits")
-    record = memory.place_bytes(np.array([marks, 3, 2, 0, 0, 0, waits], np.int64).tobytes(), "record")
-    run_function(read_module(either()), "either", [record, 0, 50, 0], 1, memory=memory)
+    record = memory.place_bytes(np.array([marks, 3, 2, 0, 0, 0, waits, 0, 0], np.int64).tobytes(), "record")
+    run_function(read_module(either(counts=False)), "either", [record, 0, 50, 0], 1, memory=memory)
     found = memory.find(marks)
     assert found is not None and found.data.tolist() == 50 * [1]
 

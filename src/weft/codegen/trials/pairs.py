@@ -10,17 +10,29 @@ from weft.ir import Builder, Module, Value
 from weft.ir.builder import const_float, const_int
 from weft.ir.types import F64, I64, FunctionType
 
-LEAST = 1 << 17
-"""Cycles of the clock that a version is measured for in a pair, some 50 us. In a quarter of that, lanes, which touch
+LEAST = 50_000
+"""Nanoseconds that a version is measured for in a pair of the first trial. In a quarter of that, lanes, which touch
 more memory at a time, may look slow behind the other version: measured on walks down a tree in a far cache."""
+
+LATER = 16 * LEAST
+"""The same for later trials, where none of both is `SURE` to be faster. What a version leaves in the caches is paid for
+by the other one: the keys of a radix pass by each thread alone, which take 1.6 times as long as in lanes, take 1.0, 1.2
+and 1.3 times as long in pieces of 50, 200 and 900 us, measured on Emerald Rapids with AVX-512."""
+
+SURE = 0.25
+"""The mean share of the trials so far that is beyond doubt: a factor of 1.7."""
 
 FEWEST, PAIRS = 3, 8
 """Pairs of a trial, at least and at most, behind the first."""
 
-CLEAR = 0.6
-"""The sum of the shares of pairs that is enough to end a trial: of three by a factor of 1.5, or of six by 1.2. A
-pair that another process has interrupted does not decide it, as it could where the mean of three had to be 0.1: with
-five busy processes on two cores, a loop that takes half the time in lanes ran one by one for up to 0.4 seconds."""
+CLEAR, CLEAR_WHERE_CLOSE = 0.6, 1.0
+"""The sum of the shares of pairs that is enough to end a trial, and one of longer pieces: of three by a factor of 1.5,
+or of six by 1.2. A pair that something has disturbed does not decide it, as it could where the mean of three had to be
+0.1: with five busy processes on two cores, a loop that takes half the time in lanes ran one by one for up to 0.4
+seconds. Levels of a search differ by as much as a factor of 1.8 either way, three in a row now and then."""
+
+KEPT = 0.5
+"""What the shares of the trial before count beside those of a trial that has not ended by clear ones."""
 
 MARGIN = 0.02
 """The mean share that the model's choice must lose by to be given up: a factor of 1.04."""
@@ -31,8 +43,9 @@ MOST = 1 / 3
 BEYOND, HARDLY = 0.8, 0.2
 """From which share on, a factor of 9, a pair counts so much of `MOST`: most such have been interrupted."""
 
-PATIENCE, PAUSE = 128.0, float(1 << 27)
-"""Until the next trial it takes so many times what the last one lost, and so many cycles, some 50 ms."""
+PATIENCE, PAUSE = 384.0, float(1 << 27)
+"""Until the next trial it takes so many cycles for each nanosecond that the last one lost, some 130 to 190 times as
+long, and so many cycles, some 50 ms."""
 
 SOON = 1 / 8
 """The second trial comes after this part of the time."""
@@ -53,9 +66,10 @@ class Pairs:
         self._builder, self._state = builder, state
         self._fabs = module.declare("llvm.fabs.f64", FunctionType(F64, (F64,)))
 
-    def is_long(self, cycles: Value) -> Value:
+    def is_long(self, time: Value) -> Value:
         """Whether a piece has been measured for long enough."""
-        return self._builder.icmp("uge", cycles, const_int(LEAST))
+        b = self._builder
+        return b.icmp("uge", time, b.select(self._is_close(), const_int(LATER), const_int(LEAST)))
 
     def fold(self) -> Value:
         """Add what both have run of a launch to the sums of a pair, for as many groups; whether that is all of it."""
@@ -67,16 +81,16 @@ class Pairs:
         fewer = b.select(b.fcmp("olt", groups[0], groups[1]), groups[0], groups[1])
         sums: list[Value] = []
         for k in range(2):
-            cycles = b.binary("fdiv", b.binary("fmul", state.number(Word.CYCLES + k), fewer), groups[k])
-            sums.append(b.binary("fadd", state.word(Word.SUMS + k, type=F64), cycles))
+            time = b.binary("fdiv", b.binary("fmul", state.number(Word.TIMES + k), fewer), groups[k])
+            sums.append(b.binary("fadd", state.word(Word.SUMS + k, type=F64), time))
             state.put(Word.SUMS + k, sums[-1])
         state.clear_launch()
-        least = const_float(float(LEAST), F64)
+        least = b.select(self._is_close(), const_float(float(LATER), F64), const_float(float(LEAST), F64))
         one_long, other_long = (b.fcmp("oge", total, least) for total in sums)
         return b.binary("or", one_long, other_long)
 
     def add(self) -> tuple[Value, Value, Value]:
-        """Count a pair that both versions have run: pairs but the first, the sum of their shares, cycles lost."""
+        """Count a pair that both versions have run: pairs but the first, the sum of their shares, time lost."""
         b, state = self._builder, self._state
         first, second = (state.word(Word.SUMS + k, type=F64) for k in range(2))
         more = b.binary("fsub", first, second)
@@ -102,7 +116,7 @@ class Pairs:
     def are_enough(self, counted: Value, shares: Value) -> Value:
         """Whether the pairs so far end a trial."""
         b = self._builder
-        clear = b.fcmp("oge", self._absolute(shares), const_float(CLEAR, F64))
+        clear = self._are_clear(shares)
         enough = b.fcmp("oge", counted, const_float(FEWEST, F64))
         full = b.fcmp("oge", counted, const_float(PAIRS, F64))
         return b.binary("or", full, b.binary("and", clear, enough))
@@ -110,7 +124,13 @@ class Pairs:
     def conclude(self, counted: Value, shares: Value, lost: Value) -> None:
         """Choose a version by the pairs of a trial, and say when the next one begins."""
         b, state = self._builder, self._state
-        better = b.fcmp("ogt", shares, b.binary("fmul", const_float(MARGIN, F64), counted))
+        clear, kept = self._are_clear(shares), const_float(KEPT, F64)
+        known: list[Value] = []
+        for word, value in ((Word.KNOWN, shares), (Word.KNOWN_PAIRS, counted)):
+            before = b.binary("fmul", kept, state.word(word, type=F64))
+            known.append(b.select(clear, value, b.binary("fadd", value, before)))
+            state.put(word, known[-1])
+        better = b.fcmp("ogt", known[0], b.binary("fmul", const_float(MARGIN, F64), known[1]))
         state.put(Word.CHOSEN, b.cast("zext", better, I64))
         state.put(Word.EXPECTED, const_float(0.0, F64))
         wait = b.binary("fadd", b.binary("fmul", const_float(PATIENCE, F64), lost), const_float(PAUSE, F64))
@@ -136,6 +156,19 @@ class Pairs:
         shorter = b.fcmp("olt", b.binary("fmul", time, drift), expected)
         more = b.binary("mul", taken, const_int(HASTE))
         return b.select(b.binary("or", longer, shorter), more, taken)
+
+    def _is_close(self) -> Value:
+        """Whether this is not the first trial, and those before have not told which version is faster for sure."""
+        b, state = self._builder, self._state
+        shares, pairs = (state.word(word, type=F64) for word in (Word.KNOWN, Word.KNOWN_PAIRS))
+        sure = b.binary("fmul", const_float(SURE, F64), pairs)
+        return b.fcmp("olt", self._absolute(shares), sure)
+
+    def _are_clear(self, shares: Value) -> Value:
+        """Whether shares are enough to end a trial before it has all its pairs."""
+        b = self._builder
+        enough = b.select(self._is_close(), const_float(CLEAR_WHERE_CLOSE, F64), const_float(CLEAR, F64))
+        return b.fcmp("oge", self._absolute(shares), enough)
 
     def _absolute(self, value: Value) -> Value:
         return self._builder.call(self._fabs, (value,))

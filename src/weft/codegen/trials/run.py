@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.codegen.loops import variable
+from weft.codegen.trials.clock import Clock
 from weft.codegen.trials.pairs import Pairs
 from weft.codegen.trials.state import TrialState, Word
 from weft.ir import FALSE, BasicBlock, Builder, Function, Module, Value
@@ -33,7 +34,7 @@ GAP = 1 << 22
 _LONGEST = 1 << 16
 """Groups of a piece at most, in so many as belong together."""
 
-_PARTS = 5
+_PARTS = 3
 """Between pairs a launch asks the clock when so many times a quarter of a piece have run, as a power of two."""
 
 _NAME = "weft.trial"
@@ -77,9 +78,7 @@ class _Running:
         self._builder = b = Builder(function.add_block("entry"))
         self._state = TrialState(b, function.args[0])
         self._pairs = Pairs(module, b, self._state)
-        self._clock = module.declare(
-            "llvm.readcyclecounter", FunctionType(I64, ()), ("nounwind", "willreturn")
-        )
+        self._clock = Clock(module)
         self._umin, self._umax = (
             module.declare(f"llvm.{name}.i64", FunctionType(I64, (I64, I64))) for name in ("umin", "umax")
         )
@@ -149,9 +148,10 @@ class _Running:
         count = b.select(tries, trial, b.select(between, most, left))
         stop = b.binary("add", at, count)
         version = b.select(b.icmp("eq", turn, const_int(0)), first, second)
-        before = b.call(self._clock, ())
+        kind = self._clock.kind(b, tries, state.word(Word.LENGTH))
+        before = self._clock.now(b, kind)
         status = b.call(version, (record, at, stop, self._worker), RUN)
-        taken = b.binary("sub", b.call(self._clock, ()), before)
+        taken = b.binary("sub", self._clock.now(b, kind), before)
         b.store(stop, self._place)
         ran, failed = (self._function.add_block(name) for name in ("ran", "failed"))
         b.cond_br(b.icmp("eq", status, const_int(0, I32)), ran, failed)
@@ -182,11 +182,12 @@ class _Running:
         begun, short, turned, both = (
             function.add_block(name) for name in ("begun", "short", "turned", "both")
         )
-        cycles = b.binary("add", state.word(Word.CYCLES, piece.turn), piece.taken)
-        state.put(Word.CYCLES, cycles, piece.turn)
+        state.put(Word.LENGTH, piece.taken)
+        time = b.binary("add", state.word(Word.TIMES, piece.turn), piece.taken)
+        state.put(Word.TIMES, time, piece.turn)
         groups = b.binary("add", state.word(Word.GROUPS, piece.turn), piece.count)
         state.put(Word.GROUPS, groups, piece.turn)
-        over = b.binary("or", self._pairs.is_long(cycles), b.icmp("sge", piece.stop, piece.limit))
+        over = b.binary("or", self._pairs.is_long(time), b.icmp("sge", piece.stop, piece.limit))
         b.cond_br(over, begun, short)
         b.at_end(short)
         longer = b.binary("shl", self._pieces(), const_int(1))

@@ -1,6 +1,6 @@
 """What trials keep between launches: words of a global variable, and code that reads and writes them.
 
-A word is an ``i64``; those of cycles that pairs add up, of shares and of what is expected are floats (F64). All words
+A word is an ``i64``; those of times that pairs add up, of shares and of what is expected are floats (F64). All words
 are 0 in the beginning, which means a trial, the model's choice, and nothing run so far.
 """
 
@@ -14,7 +14,7 @@ from weft.ir.types import F64, I64, Type
 
 
 class Word(IntEnum):
-    """Words of the state. Those of each version, of two, begin at `CYCLES`, `GROUPS` and `SUMS`."""
+    """Words of the state. Those of each version, of two, begin at `TIMES`, `GROUPS` and `SUMS`."""
 
     SETTLED = 0
     """Whether a version has been chosen, or is until the next pair, so that no trial goes on."""
@@ -24,18 +24,18 @@ class Word(IntEnum):
     """The version whose piece is next, or goes on."""
     PIECE = 3
     """How many times the groups that belong together are a piece; 0 means 1."""
-    CYCLES = 4
-    """What each version has taken for its groups of a launch."""
+    TIMES = 4
+    """Nanoseconds that each version has taken for its groups of a launch."""
     GROUPS = 6
     """How many groups of a launch each version has run."""
     SUMS = 8
-    """Cycles of each version for the same number of groups, of all launches of a pair (F64)."""
+    """Nanoseconds of each version for the same number of groups, of all launches of a pair (F64)."""
     SHARES = 10
     """What the shares of the pairs of a trial add up to (F64)."""
     COUNT = 11
     """Pairs of a trial, with the first."""
     LOST = 12
-    """Cycles that a trial has lost to the slower version (F64)."""
+    """Nanoseconds that a trial has lost to the slower version (F64)."""
     LEFT = 13
     """Cycles until the next trial, or pair."""
     EXPECTED = 14
@@ -46,6 +46,12 @@ class Word(IntEnum):
     """Groups of the last launch that had several pieces."""
     WHOLE = 17
     """Whether that launch was compared as a whole."""
+    LENGTH = 18
+    """Nanoseconds that the last piece of a trial took."""
+    KNOWN = 19
+    """The shares of trials, half as much of each as of the one behind it (F64)."""
+    KNOWN_PAIRS = 20
+    """As many pairs (F64)."""
 
 
 WORDS = len(Word) + 3
@@ -73,7 +79,7 @@ class TrialState:
 
     def clear_launch(self) -> None:
         """Forget what both versions have run of a launch."""
-        for word in (Word.CYCLES, Word.GROUPS):
+        for word in (Word.TIMES, Word.GROUPS):
             for k in range(2):
                 self.put(word + k, const_int(0))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.interp.calls.clocks import TABLE as CLOCKS
 from weft.interp.calls.pure import lanewise
 from weft.interp.calls.stdio import TABLE as STDIO
 from weft.interp.code import Compute
@@ -73,6 +74,7 @@ TABLE: dict[str, Decode] = {
     **{symbol: _math(symbol) for symbol in libm.SIGNATURES},
     **HEAP,
     **STDIO,
+    **CLOCKS,
     "memcpy": _with_result("memcpy"),
     "memmove": _with_result("memmove"),
     "memset": _with_result("memset"),

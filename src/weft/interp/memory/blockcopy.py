@@ -30,7 +30,7 @@ def copy_bytes(
         chosen = slice(None) if which is None else which
         data[chosen] = place.data[index]
         state[chosen] = 0 if place.state is None else place.state[index]
-    _write(frame, i, target, data, state, size, active)
+    write_bytes(frame, i, target, data, state, size, active)
 
 
 def fill_bytes(
@@ -38,10 +38,10 @@ def fill_bytes(
 ) -> None:
     """``memset`` of one size in each active lane."""
     flags = np.zeros(1, np.uint8) if value.flags is None else value.flags
-    _write(frame, i, target, value.data[:, None], flags[:, None], size, active)
+    write_bytes(frame, i, target, value.data[:, None], flags[:, None], size, active)
 
 
-def _write(
+def write_bytes(
     frame: Frame, i: Instruction, target: Lanes, data: Array, state: Array, size: int, active: ActiveSet
 ) -> None:
     """Write rows of bytes, or of one byte that stands for `size` equal ones."""
