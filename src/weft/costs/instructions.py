@@ -80,6 +80,9 @@ INSTRUCTION_COSTS: dict[str, Cost] = {
 INVERSE_ROOT = Cost(20, 3)
 """Of floats, in fast arithmetic: an estimate and four instructions that improve it."""
 
+INVERSE_ROOT_OF_DOUBLES = Cost(50, 8)
+"""In fast arithmetic: a guess and what makes it right (`weft.transform.numbers.inverse_roots`)."""
+
 COPY_UPDATE = 3.0
 """Cycles of a load, an operation and a store of one element that is in the cache."""
 

@@ -18,6 +18,7 @@ from weft.analysis.divergence.end_decisions import end_decision, is_decided_at_e
 from weft.analysis.divergence.result import Form
 from weft.analysis.divergence.row_divisions import is_quotient_division, is_row_division
 from weft.analysis.flushed_numbers import is_left_to_processor
+from weft.analysis.inverse_roots import is_root, only_divides, root_below, takes_inverses
 from weft.analysis.memory.byte_tables import byte_table
 from weft.analysis.memory.linear_locations import linear_location
 from weft.analysis.memory.row_steps import row_step
@@ -27,6 +28,7 @@ from weft.costs.constants import Constants, constants_of
 from weft.costs.guards import Guard, comparisons_of, guard_of
 from weft.costs.instructions import (
     INVERSE_ROOT,
+    INVERSE_ROOT_OF_DOUBLES,
     MATH_CALL,
     instruction_cost,
     is_inverse_root,
@@ -39,7 +41,7 @@ from weft.costs.lane_turns import turns_cycles
 from weft.costs.memory import is_a_step_apart
 from weft.graph.cfg import reverse_postorder
 from weft.ir import BasicBlock, Instruction, Value
-from weft.ir.types import Type
+from weft.ir.types import F64, Type
 from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 
@@ -283,6 +285,12 @@ class RegionCosts(Struct):
             return INVERSE_ROOT.cycles * max(1, lanes * 32 // self.isa.vector_bits)
         if lanes > 1 and op == "call" and is_only_inverted(instruction):
             return 0.0
+        if lanes > 1 and instruction.type == F64 and takes_inverses(self.isa):
+            root = root_below(instruction)
+            if root is not None and only_divides(root[0]):
+                return INVERSE_ROOT_OF_DOUBLES.cycles * max(1, lanes * 64 // self.isa.vector_bits)
+            if op == "call" and is_root(instruction) and only_divides(instruction):
+                return 0.0
         if op in ("load", "store"):
             bits, runs = self._bits(instruction.accessed_type), self._runs(instruction)
             if runs is not None:

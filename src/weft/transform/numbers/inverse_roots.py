@@ -1,63 +1,74 @@
 """Quotients by roots of doubles, under fastmath: products with the inverse root, without a division and a root.
 
-A processor with AVX-512 estimates inverse roots of doubles to 14 bits; one step makes them exact but for the last bit.
-That is some products and sums, of which there are two at a time, where a root and a quotient of eight doubles keep an
-Intel server core busy for 24 and 16 cycles. LLVM does this for floats only. Without the estimate it is slower than the
-root and the quotient (Barnes-Hut on AVX2: 10.0 ms, 13.8 with an estimate by integers)::
+A processor with AVX-512 estimates inverse roots of doubles to 14 bits, and with AVX2 half of a number's exponent is a
+guess that a polynomial makes right to 20. What then lacks is added to the quotient: some products and sums, of which
+there are two at a time, where a root and a quotient keep an Intel server core busy for 20 cycles (four doubles) and 40
+(eight). LLVM does this for floats only. On AVX2 that is 2.9 ns for four doubles, 6.7 with the root and the quotient::
 
-    root = sqrt y                          r = about y ** -0.5                      rsqrt14
-    q    = x / (y * root)          ==>     e = 1 - y r r
-                                           r = r * (1 + e / 2 + 3 e e / 8 + 5 e e e / 16)
-                                           q = (x * r) * (r * r)
+    root = sqrt y                          r = about y ** -0.5
+    q    = x / (y * root)          ==>     e = 1 - y (r r)
+                                           p = x r (r r)
+                                           q = p + p e (3 / 2 + 15 e / 8 + ...)
 
-Quotients by zero are whatever they are: under fastmath nothing may be infinite.
+A root that divides several numbers is inverted once; each is multiplied by it then. Nothing overflows on the way that
+would not in the end. Quotients by zero are whatever they are, and with AVX2 those by roots of subnormal numbers: under
+fastmath nothing may be infinite.
 
-Precondition: plain LLVM IR. Postcondition: if the processor has estimates, no vector of doubles is divided by a product
-of a root and what it is the root of, where the root is used for nothing else and all flags of fastmath stand at the
-root, the quotient and the product. Preserves the program under FR and OBL, but for a few units in the last place.
+Precondition: plain LLVM IR. Postcondition: with AVX2 or AVX-512, no vector of doubles is divided by a product of a root
+and what it is the root of, where the root is used for nothing else and all flags of fastmath stand at the root, the
+quotient and the product (`weft.analysis.inverse_roots`). Preserves the program under FR and OBL, but for a few units in
+the last place: 3 where a root divides one number, 2 where it divides several itself, 9 where its fifth power does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
-from weft.fast_math import FLAGS
+from msgspec import Struct
+
+from weft.analysis.inverse_roots import estimates_inverses, only_divides, root_below, takes_inverses
 from weft.ir import Builder, ConstFloat, ConstInt, ConstSplat, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.constants import ConstZero
 from weft.ir.intrinsics import PURE
-from weft.ir.types import F64, I8, FunctionType, VectorType
+from weft.ir.types import F64, I8, I64, FunctionType, VectorType
 from weft.machine.targets import Isa
 
-SERIES = (1 / 2, 3 / 8, 5 / 16)
-"""Of ``(1 - e) ** -0.5`` behind 1: what follows is less than 2 ** -53 for an estimate of 14 bits."""
+GUESS = 0x5FE6EB50C7B537A9
+"""Less half of a number's bits: those of its inverse root, but for 3.4 %."""
+
+FIRST_STEP = (2.18933277, -2.1917207, 1.31544126, -0.31305408368109483)
+"""About ``t ** -0.5``, but for 7.5e-7, where ``t = y r r`` for such a guess r (Remez's polynomial)."""
 
 MOST_LANES = 8
 """Doubles of a register."""
 
-MOST = 6
-"""Roots in a product: a number counts for two."""
-
-_NEEDED = frozenset({"avx512f", "avx512vl", "fma"})
-
 
 def replace_inverse_roots(function: Function, isa: Isa) -> int:
     """Take quotients by roots without roots and quotients; return how many."""
-    if not isa.features >= _NEEDED:
+    if not takes_inverses(isa):
         return 0
     roots: dict[Instruction, dict[Instruction, int]] = {}
     for quotient in function.instructions():
-        if quotient.op == "fdiv" and _lanes_of(quotient) and _is_fast(quotient):
-            found = _root_below(quotient.operands[1])
+        if _lanes_of(quotient):
+            found = root_below(quotient)
             if found is not None:
                 roots.setdefault(found[0], {})[quotient] = found[1]
-    roots = {root: quotients for root, quotients in roots.items() if _only_divides(root, quotients)}
+    roots = {root: quotients for root, quotients in roots.items() if only_divides(root)}
+    estimates = estimates_inverses(isa)
     for root, quotients in roots.items():
-        inverse = _inverse_root(_behind(root), root.args[0])
+        y = root.args[0]
+        if len(quotients) == 1:
+            ((quotient, power),) = quotients.items()
+            if quotient.block is root.block:
+                here = _before(quotient)
+                near = _near(here, y, estimates, power)
+                quotient.replace_all_uses(_quotient(here, quotient.operands[0], near, power))
+                continue
+        behind = _behind(root)
+        inverse = _quotient(behind, None, _near(behind, y, estimates, 1), 1)
         for quotient, power in quotients.items():
-            here = Builder(before=quotient)
-            here.loc = quotient.loc
-            quotient.replace_all_uses(_product(here, quotient.operands[0], inverse, power, quotient.flags))
+            quotient.replace_all_uses(_product(_before(quotient), quotient.operands[0], inverse, power))
     if roots:
         remove_dead_instructions(function)
     return sum(map(len, roots.values()))
@@ -71,48 +82,6 @@ def _lanes_of(value: Value) -> int:
     return type.count if type.count > 1 and type.count & (type.count - 1) == 0 else 0
 
 
-def _only_divides(root: Value, quotients: Collection[Instruction]) -> bool:
-    """Whether a root is used for nothing but quotients, be it in products."""
-    return all(
-        user in quotients if user.op == "fdiv" else user.op == "fmul" and _only_divides(user, quotients)
-        for user in root.instruction_users()
-    )
-
-
-def _is_fast(instruction: Instruction) -> bool:
-    return "fast" in instruction.flags or set(FLAGS) <= set(instruction.flags)
-
-
-def _is_root(value: Value) -> bool:
-    return (
-        isinstance(value, Instruction)
-        and value.op == "call"
-        and (value.callee_name or "").startswith("llvm.sqrt.v")
-        and _is_fast(value)
-    )
-
-
-def _root_below(denominator: Value) -> tuple[Instruction, int] | None:
-    """The root in a product of powers of what it is taken of, and which power of the root the product is."""
-    factors: list[Value] = []
-    work = [denominator]
-    while work and len(work) + len(factors) <= MOST:
-        value = work.pop()
-        if isinstance(value, Instruction) and value.op == "fmul" and _is_fast(value):
-            work += value.operands
-        else:
-            factors.append(value)
-    roots = {f for f in factors if _is_root(f)}
-    if work or len(roots) != 1:
-        return None
-    (root,) = roots
-    assert isinstance(root, Instruction)
-    if not all(f is root or f is root.args[0] for f in factors):
-        return None
-    power = sum(1 if f is root else 2 for f in factors)
-    return (root, power) if power <= MOST else None
-
-
 def _behind(root: Instruction) -> Builder:
     assert root.block is not None
     instructions = root.block.instructions
@@ -121,21 +90,86 @@ def _behind(root: Instruction) -> Builder:
     return builder
 
 
-def _inverse_root(build: Builder, y: Value) -> Value:
-    type = y.type
-    assert isinstance(type, VectorType)
-    fma = build.module.declare(f"llvm.fma.v{type.count}f64", FunctionType(type, (type, type, type)), PURE)
+def _before(quotient: Instruction) -> Builder:
+    builder = Builder(before=quotient)
+    builder.loc = quotient.loc
+    return builder
 
-    def number(value: float) -> Value:
-        return ConstSplat(type, ConstFloat.of(F64, value))
 
-    # Without flags, so that nothing is added up in another order.
-    r = _estimate(build, y)
-    e = build.call(fma, (build.unary("fneg", build.binary("fmul", y, r)), r, number(1)))
-    factor = number(SERIES[-1])
-    for coefficient in reversed(SERIES[:-1]):
-        factor = build.call(fma, (factor, e, number(coefficient)))
-    return build.call(fma, (build.binary("fmul", r, e), factor, r))
+class _Sums(Struct, frozen=True):
+    """Sums and products of vectors, without flags, so that nothing is added up in another order."""
+
+    build: Builder
+    type: VectorType
+
+    @classmethod
+    def of(cls, build: Builder, y: Value) -> _Sums:
+        assert isinstance(y.type, VectorType)
+        return cls(build, y.type)
+
+    def number(self, value: float) -> Value:
+        return ConstSplat(self.type, ConstFloat.of(F64, value))
+
+    def times(self, a: Value, b: Value) -> Value:
+        return self.build.binary("fmul", a, b)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        type, name = self.type, f"llvm.fma.v{self.type.count}f64"
+        return self.build.call(
+            self.build.module.declare(name, FunctionType(type, (type, type, type)), PURE), (a, b, c)
+        )
+
+    def lacking(self, a: Value, b: Value) -> Value:
+        """``1 - a b``."""
+        return self.fma(self.build.unary("fneg", a), b, self.number(1))
+
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        value = self.number(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            value = self.fma(value, x, self.number(coefficient))
+        return value
+
+
+class _Near(Struct, frozen=True):
+    """About an inverse root, and how many terms of a series make it exact."""
+
+    y: Value
+    inverse: Value
+    terms: int
+
+
+def _near(build: Builder, y: Value, estimates: bool, power: int) -> _Near:
+    if estimates:
+        # What is left out is e ** 4 times 35 / 128 for the root itself, and 2.5 or more for its powers.
+        return _Near(y, _estimate(build, y), 3 if power == 1 else 4)
+    return _Near(y, _guess(build, y), 2)
+
+
+def _guess(build: Builder, y: Value) -> Value:
+    """About the inverse root, but for 7.5e-7, from half of the exponent: of all that is neither 0 nor subnormal."""
+    s = _Sums.of(build, y)
+    words = VectorType(I64, s.type.count)
+    half = build.binary("lshr", build.cast("bitcast", y, words), ConstSplat(words, ConstInt(I64, 1)))
+    r = build.cast("bitcast", build.binary("sub", ConstSplat(words, ConstInt(I64, GUESS)), half), s.type)
+    return s.times(r, s.polynomial(s.times(y, s.times(r, r)), FIRST_STEP))
+
+
+def _quotient(build: Builder, x: Value | None, near: _Near, power: int) -> Value:
+    """``x * y ** (-power / 2)``: what the product lacks is added at the end. Without x that of 1."""
+    y, r = near.y, near.inverse
+    s = _Sums.of(build, y)
+    square = s.times(r, r) if power > 1 else None
+    e = s.lacking(y, square) if square is not None else s.lacking(s.times(y, r), r)
+    product = r if x is None else _product(build, x, r, power, square)
+    return s.fma(s.times(product, e), s.polynomial(e, series(power, near.terms)), product)
+
+
+def series(power: int, terms: int) -> list[float]:
+    """Of ``(1 - e) ** (-power / 2)``: coefficients behind 1."""
+    coefficients = [power / 2]
+    for k in range(1, terms):
+        coefficients.append(coefficients[-1] * (power / 2 + k) / (k + 1))
+    return coefficients
 
 
 def _estimate(build: Builder, y: Value) -> Value:
@@ -150,10 +184,12 @@ def _estimate(build: Builder, y: Value) -> Value:
     return build.call(rsqrt, (y, ConstZero(type), ConstInt(I8, -1)))
 
 
-def _product(build: Builder, x: Value, r: Value, power: int, flags: tuple[str, ...]) -> Value:
-    """``x * r ** power``, in as few steps as there may be behind one another."""
-    square = build.binary("fmul", r, r, flags) if power > 1 else r
-    product = build.binary("fmul", x, r, flags) if power % 2 else x
+def _product(build: Builder, x: Value, r: Value, power: int, square: Value | None = None) -> Value:
+    """``x * r ** power``, without flags: in another order it may overflow on the way."""
+    s = _Sums.of(build, r)
+    product = s.times(x, r) if power % 2 else x
+    square = s.times(r, r) if power > 1 and square is None else square
     for _ in range(power // 2):
-        product = build.binary("fmul", product, square, flags)
+        assert square is not None
+        product = s.times(product, square)
     return product
