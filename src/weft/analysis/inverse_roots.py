@@ -38,7 +38,8 @@ def only_divides(root: Instruction) -> bool:
     return True
 
 
-def _is_fast(instruction: Instruction) -> bool:
+def is_fast(instruction: Instruction) -> bool:
+    """Whether all flags of fastmath stand at an instruction."""
     return "fast" in instruction.flags or set(FLAGS) <= set(instruction.flags)
 
 
@@ -48,19 +49,19 @@ def is_root(value: Value) -> bool:
         isinstance(value, Instruction)
         and value.op == "call"
         and (value.callee_name or "").startswith("llvm.sqrt.")
-        and _is_fast(value)
+        and is_fast(value)
     )
 
 
 def root_below(quotient: Instruction) -> tuple[Instruction, int] | None:
     """The root by whose power a number is divided, and which power that is."""
-    if quotient.op != "fdiv" or not _is_fast(quotient):
+    if quotient.op != "fdiv" or not is_fast(quotient):
         return None
     factors: list[Value] = []
     work = [quotient.operands[1]]
     while work and len(work) + len(factors) <= MOST:
         value = work.pop()
-        if isinstance(value, Instruction) and value.op == "fmul" and _is_fast(value):
+        if isinstance(value, Instruction) and value.op == "fmul" and is_fast(value):
             work += value.operands
         else:
             factors.append(value)

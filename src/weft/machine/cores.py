@@ -33,6 +33,8 @@ class Core(Struct, frozen=True):
         Emerald Rapids, whose core is that of Alder Lake with AVX-512: a gather of 8 floats takes 4.2 cycles from the
         nearest cache, 8 loads 8.2; two of 4 doubles 6.0. Of small cores, as Gracemont and Crestmont, and of Haswell
         and Broadwell this is not known.
+    fast_divisions
+        Whether the divider keeps up with estimates of quotients of 512 bits and what makes them exact: on AMD's cores.
     """
 
     reads_rows_steadily: bool = False
@@ -41,6 +43,7 @@ class Core(Struct, frozen=True):
     slow_gathers: bool = False
     slow_masked_stores: bool = False
     fast_gathers: bool = False
+    fast_divisions: bool = False
 
 
 MOST_LONE_LOADS = 32
@@ -51,8 +54,8 @@ ANY_CORE = Core()
 _SLOW_GATHERS = Core(slow_gathers=True)
 _FAST_GATHERS = Core(fast_gathers=True)
 _CORES = {
-    "znver4": Core(True, 0.5, 0.5, slow_masked_stores=True),
-    "znver": Core(True, slow_masked_stores=True),
+    "znver4": Core(True, 0.5, 0.5, slow_masked_stores=True, fast_divisions=True),
+    "znver": Core(True, slow_masked_stores=True, fast_divisions=True),
     **dict.fromkeys(
         ("skylake", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake", "rocketlake"),
         _SLOW_GATHERS,

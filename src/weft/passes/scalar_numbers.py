@@ -9,6 +9,7 @@ from weft.transform.loops.bit_counts import count_bits
 from weft.transform.loops.bit_reversals import reverse_bits
 from weft.transform.numbers.bfloat_words import use_words
 from weft.transform.numbers.called_remainders import replace_called_remainders
+from weft.transform.numbers.estimated_quotients import estimate_quotients
 from weft.transform.numbers.float_round_trips import drop_round_trips
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_numbers import replace_known_numbers
@@ -63,7 +64,8 @@ def _widen_addresses(unit: ScalarUnit) -> bool:
 
 def _replace_inverse_roots(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
-    return sum(replace_inverse_roots(function, unit.spec.isa) for function in functions) > 0
+    inverted = sum(replace_inverse_roots(function, unit.spec.isa) for function in functions)
+    return inverted + sum(estimate_quotients(function, unit.spec.isa) for function in functions) > 0
 
 
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
@@ -121,7 +123,8 @@ WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
 )
 INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
     "inverse roots",
-    "under fastmath no vector of doubles is divided by roots, where the processor has estimates of their inverse",
+    "under fastmath no vector of doubles is divided by roots; where the processor has estimates of inverses,"
+    " loops that would wait for its divider use them",
     _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,

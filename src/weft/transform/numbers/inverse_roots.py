@@ -22,26 +22,20 @@ the last place: 3 where a root divides one number, 2 where it divides several it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from weft.analysis.inverse_roots import estimates_inverses, only_divides, root_below, takes_inverses
-from weft.ir import Builder, ConstFloat, ConstInt, ConstSplat, Function, Instruction, Value
+from weft.ir import Builder, ConstInt, ConstSplat, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.constants import ConstZero
-from weft.ir.intrinsics import PURE
-from weft.ir.types import F64, I8, I64, FunctionType, VectorType
+from weft.ir.types import I64, VectorType
 from weft.machine.targets import Isa
+from weft.transform.numbers.estimates import Sums, doubles_of, estimate
 
 GUESS = 0x5FE6EB50C7B537A9
 """Less half of a number's bits: those of its inverse root, but for 3.4 %."""
 
 FIRST_STEP = (2.18933277, -2.1917207, 1.31544126, -0.31305408368109483)
 """About ``t ** -0.5``, but for 7.5e-7, where ``t = y r r`` for such a guess r (Remez's polynomial)."""
-
-MOST_LANES = 8
-"""Doubles of a register."""
 
 
 def replace_inverse_roots(function: Function, isa: Isa) -> int:
@@ -50,7 +44,7 @@ def replace_inverse_roots(function: Function, isa: Isa) -> int:
         return 0
     roots: dict[Instruction, dict[Instruction, int]] = {}
     for quotient in function.instructions():
-        if _lanes_of(quotient):
+        if doubles_of(quotient):
             found = root_below(quotient)
             if found is not None:
                 roots.setdefault(found[0], {})[quotient] = found[1]
@@ -74,14 +68,6 @@ def replace_inverse_roots(function: Function, isa: Isa) -> int:
     return sum(map(len, roots.values()))
 
 
-def _lanes_of(value: Value) -> int:
-    """How many doubles a vector has, if registers of one size may hold them; 0 for other values."""
-    type = value.type
-    if not isinstance(type, VectorType) or type.element != F64:
-        return 0
-    return type.count if type.count > 1 and type.count & (type.count - 1) == 0 else 0
-
-
 def _behind(root: Instruction) -> Builder:
     assert root.block is not None
     instructions = root.block.instructions
@@ -96,40 +82,6 @@ def _before(quotient: Instruction) -> Builder:
     return builder
 
 
-class _Sums(Struct, frozen=True):
-    """Sums and products of vectors, without flags, so that nothing is added up in another order."""
-
-    build: Builder
-    type: VectorType
-
-    @classmethod
-    def of(cls, build: Builder, y: Value) -> _Sums:
-        assert isinstance(y.type, VectorType)
-        return cls(build, y.type)
-
-    def number(self, value: float) -> Value:
-        return ConstSplat(self.type, ConstFloat.of(F64, value))
-
-    def times(self, a: Value, b: Value) -> Value:
-        return self.build.binary("fmul", a, b)
-
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
-        type, name = self.type, f"llvm.fma.v{self.type.count}f64"
-        return self.build.call(
-            self.build.module.declare(name, FunctionType(type, (type, type, type)), PURE), (a, b, c)
-        )
-
-    def lacking(self, a: Value, b: Value) -> Value:
-        """``1 - a b``."""
-        return self.fma(self.build.unary("fneg", a), b, self.number(1))
-
-    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
-        value = self.number(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
-            value = self.fma(value, x, self.number(coefficient))
-        return value
-
-
 class _Near(Struct, frozen=True):
     """About an inverse root, and how many terms of a series make it exact."""
 
@@ -141,13 +93,13 @@ class _Near(Struct, frozen=True):
 def _near(build: Builder, y: Value, estimates: bool, power: int) -> _Near:
     if estimates:
         # What is left out is e ** 4 times 35 / 128 for the root itself, and 2.5 or more for its powers.
-        return _Near(y, _estimate(build, y), 3 if power == 1 else 4)
+        return _Near(y, estimate(build, "rsqrt14", y), 3 if power == 1 else 4)
     return _Near(y, _guess(build, y), 2)
 
 
 def _guess(build: Builder, y: Value) -> Value:
     """About the inverse root, but for 7.5e-7, from half of the exponent: of all that is neither 0 nor subnormal."""
-    s = _Sums.of(build, y)
+    s = Sums.of(build, y)
     words = VectorType(I64, s.type.count)
     half = build.binary("lshr", build.cast("bitcast", y, words), ConstSplat(words, ConstInt(I64, 1)))
     r = build.cast("bitcast", build.binary("sub", ConstSplat(words, ConstInt(I64, GUESS)), half), s.type)
@@ -157,7 +109,7 @@ def _guess(build: Builder, y: Value) -> Value:
 def _quotient(build: Builder, x: Value | None, near: _Near, power: int) -> Value:
     """``x * y ** (-power / 2)``: what the product lacks is added at the end. Without x that of 1."""
     y, r = near.y, near.inverse
-    s = _Sums.of(build, y)
+    s = Sums.of(build, y)
     square = s.times(r, r) if power > 1 else None
     e = s.lacking(y, square) if square is not None else s.lacking(s.times(y, r), r)
     product = r if x is None else _product(build, x, r, power, square)
@@ -172,21 +124,9 @@ def series(power: int, terms: int) -> list[float]:
     return coefficients
 
 
-def _estimate(build: Builder, y: Value) -> Value:
-    """The processor's estimate, register for register."""
-    lanes = _lanes_of(y)
-    if lanes > MOST_LANES:
-        parts = [build.shuffle(y, y, range(at, at + lanes // 2)) for at in (0, lanes // 2)]
-        low, high = (_estimate(build, part) for part in parts)
-        return build.shuffle(low, high, range(lanes))
-    type, name = y.type, f"llvm.x86.avx512.rsqrt14.pd.{64 * lanes}"
-    rsqrt = build.module.declare(name, FunctionType(type, (type, type, I8)), PURE)
-    return build.call(rsqrt, (y, ConstZero(type), ConstInt(I8, -1)))
-
-
 def _product(build: Builder, x: Value, r: Value, power: int, square: Value | None = None) -> Value:
     """``x * r ** power``, without flags: in another order it may overflow on the way."""
-    s = _Sums.of(build, r)
+    s = Sums.of(build, r)
     product = s.times(x, r) if power % 2 else x
     square = s.times(r, r) if power > 1 and square is None else square
     for _ in range(power // 2):
