@@ -7,9 +7,11 @@ import pytest
 
 import weft
 from weft import prange
+from weft.analysis.inverse_roots import estimates_inverses
 from weft.ir.reader import read_module
 from weft.ir.verifier import verify
-from weft.machine.targets import AVX2, AVX512, Isa, resolve_isa
+from weft.machine.host import chosen
+from weft.machine.targets import AVX2, AVX512, Isa
 from weft.transform.numbers.estimated_quotients import estimate_quotients
 
 LOOP = """
@@ -78,7 +80,7 @@ def ratios(xs, ys, quotients, roots):
         roots[i] = math.sqrt(ys[i])
 
 
-@pytest.mark.skipif(not resolve_isa().features >= AVX512.features, reason="there are no estimates of doubles")
+@pytest.mark.skipif(not estimates_inverses(chosen().isa), reason="there are no estimates of doubles")
 def test_machine_code() -> None:
     rng = np.random.default_rng(3)
     ys = np.ldexp(rng.uniform(1, 2, 20_000), rng.integers(-1022, 1024, 20_000))

@@ -115,7 +115,7 @@ def pulls(masses, squares, result):
             result[i] = masses[i] / (squares[i] * np.sqrt(squares[i]))
 
 
-@pytest.mark.parametrize(("width", "cpu"), [(4, None), (8, None), (16, None), (8, "x86-64-v3")])
+@pytest.mark.parametrize(("width", "cpu"), [(4, None), (8, None), (16, None), (16, "x86-64-v3")])
 def test_machine_code(width: int, cpu: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if cpu is not None:
         monkeypatch.setenv("WEFT_CPU", cpu)

@@ -13,14 +13,24 @@ MOST = 6
 """Roots in a product: a number counts for two."""
 
 
+LEAST_GUESSES = 16
+"""Doubles in lanes that are guessed together wherever they are; fewer only in loops of one block. Barnes-Hut in loops
+of 8, behind branches that the data decide, lost with guesses on AVX2 (8.3 ms, 9.0 to 11.3), while n-body gained."""
+
+
 def estimates_inverses(isa: Isa) -> bool:
     """Whether a processor estimates inverse roots of doubles."""
     return isa.features >= {"avx512f", "avx512vl", "fma"}
 
 
-def takes_inverses(isa: Isa) -> bool:
-    """Whether products with inverse roots of doubles are faster than roots and quotients."""
-    return estimates_inverses(isa) or isa.features >= {"avx2", "fma"}
+def takes_inverses(isa: Isa, lanes: int) -> bool:
+    """Whether products with inverse roots of doubles are faster than roots and quotients, wherever they are."""
+    return lanes > 1 and (estimates_inverses(isa) or (guesses_inverses(isa) and lanes >= LEAST_GUESSES))
+
+
+def guesses_inverses(isa: Isa) -> bool:
+    """Whether a processor has what inverse roots are guessed with."""
+    return isa.features >= {"avx2", "fma"}
 
 
 def only_divides(root: Instruction) -> bool:

@@ -285,7 +285,7 @@ class RegionCosts(Struct):
             return INVERSE_ROOT.cycles * max(1, lanes * 32 // self.isa.vector_bits)
         if lanes > 1 and op == "call" and is_only_inverted(instruction):
             return 0.0
-        if lanes > 1 and instruction.type == F64 and takes_inverses(self.isa):
+        if instruction.type == F64 and takes_inverses(self.isa, lanes):
             root = root_below(instruction)
             if root is not None and only_divides(root[0]):
                 return INVERSE_ROOT_OF_DOUBLES.cycles * max(1, lanes * 64 // self.isa.vector_bits)

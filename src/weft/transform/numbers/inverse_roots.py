@@ -14,7 +14,8 @@ A root that divides several numbers is inverted once; each is multiplied by it t
 would not in the end. Quotients by zero are whatever they are, and with AVX2 those by roots of subnormal numbers: under
 fastmath nothing may be infinite.
 
-Precondition: plain LLVM IR. Postcondition: with AVX2 or AVX-512, no vector of doubles is divided by a product of a root
+Precondition: plain LLVM IR. Postcondition: with AVX-512, and with AVX2 where there are 16 lanes
+or the loop is one block, no vector of doubles is divided by a product of a root
 and what it is the root of, where the root is used for nothing else and all flags of fastmath stand at the root, the
 quotient and the product (`weft.analysis.inverse_roots`). Preserves the program under FR and OBL, but for a few units in
 the last place: 3 where a root divides one number, 2 where it divides several itself, 9 where its fifth power does.
@@ -24,7 +25,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from weft.analysis.inverse_roots import estimates_inverses, only_divides, root_below, takes_inverses
+from weft.analysis.inverse_roots import (
+    estimates_inverses,
+    guesses_inverses,
+    only_divides,
+    root_below,
+    takes_inverses,
+)
 from weft.ir import Builder, ConstInt, ConstSplat, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.types import I64, VectorType
@@ -40,7 +47,7 @@ FIRST_STEP = (2.18933277, -2.1917207, 1.31544126, -0.31305408368109483)
 
 def replace_inverse_roots(function: Function, isa: Isa) -> int:
     """Take quotients by roots without roots and quotients; return how many."""
-    if not takes_inverses(isa):
+    if not estimates_inverses(isa) and not guesses_inverses(isa):
         return 0
     roots: dict[Instruction, dict[Instruction, int]] = {}
     for quotient in function.instructions():
@@ -48,7 +55,7 @@ def replace_inverse_roots(function: Function, isa: Isa) -> int:
             found = root_below(quotient)
             if found is not None:
                 roots.setdefault(found[0], {})[quotient] = found[1]
-    roots = {root: quotients for root, quotients in roots.items() if only_divides(root)}
+    roots = {root: quotients for root, quotients in roots.items() if only_divides(root) and _gains(root, isa)}
     estimates = estimates_inverses(isa)
     for root, quotients in roots.items():
         y = root.args[0]
@@ -66,6 +73,12 @@ def replace_inverse_roots(function: Function, isa: Isa) -> int:
     if roots:
         remove_dead_instructions(function)
     return sum(map(len, roots.values()))
+
+
+def _gains(root: Instruction, isa: Isa) -> bool:
+    """Whether there are many lanes, or a loop waits for nothing else."""
+    assert root.block is not None
+    return takes_inverses(isa, doubles_of(root)) or root.block in root.block.successors
 
 
 def _behind(root: Instruction) -> Builder:
