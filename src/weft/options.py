@@ -70,6 +70,8 @@ class CompileOptions(Struct, frozen=True):
     arrays_apart
         Whether no two arrays overlap; the launcher of a kernel sees to that, where `LaunchTerms.arrays_apart`
         (`weft.runtime.launch_terms`) says that the code makes use of it.
+    array_begins
+        Whether kernels get arrays from where they begin, and access nothing in front; the launcher sees to that.
     lock_step
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     whole_rows
@@ -95,6 +97,7 @@ class CompileOptions(Struct, frozen=True):
     boscc: str = "auto"
     small_arrays: bool = True
     arrays_apart: bool = False
+    array_begins: bool = False
     lock_step: bool = False
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None

@@ -91,7 +91,7 @@ CONDITIONS = [
     *(f"%c = icmp {p} i64 %i, %a" for p in ("slt", "sle", "sgt", "sge", "eq")),
     *(f"%c = icmp {p} i64 %a, %i" for p in ("slt", "sge")),
     *(f"%c = icmp samesign {p} i64 %i, %n" for p in ("ult", "ule", "ugt", "uge")),
-    "%c = icmp ult i64 %i, %n",
+    *(f"%c = icmp {p} i64 %i, %{b}" for p in ("ult", "ule", "ugt", "uge") for b in "an"),
     "%c = icmp ult i64 %i, 7",
     "%c = icmp ne i64 %i, 0",
     "%m = sub i64 %a, 1\n %x = icmp ne i64 %i, 0\n %y = icmp slt i64 %i, %m\n %c = select i1 %x, i1 %y, i1 false",
@@ -112,6 +112,7 @@ CONDITIONS = [
     " %c = icmp sgt i32 %k, %m",
     "%j = trunc nuw nsw i64 %i to i32\n %m = add nsw i32 %j, -3\n %c = icmp sge i32 %m, 4",
     "%j = trunc nuw nsw i64 %i to i32\n %c = icmp ult i32 %j, 7",
+    "%j = trunc nuw nsw i64 %i to i32\n %k = trunc i64 %a to i32\n %c = icmp uge i32 %k, %j",
     "%j = trunc nuw nsw i64 %i to i32\n %c = icmp ne i32 %j, 0",
     "%x = icmp slt i64 %a, %b\n %y = icmp sge i64 %i, %n\n %z = select i1 %x, i1 true, i1 %y\n %c = xor i1 %z, true",
 ]
@@ -172,7 +173,6 @@ def test_of_a_conjunction_what_cannot_be_split_stays():
     [
         pytest.param("%c = icmp slt i64 %i, %m", "%m = load i64, ptr %out", id="bound from memory"),
         pytest.param("%c = icmp slt i64 %m, %a", "%m = add i64 %i, %b", id="sum that may wrap"),
-        pytest.param("%c = icmp ult i64 %i, %a", "", id="unsigned bound that may be negative"),
         pytest.param("%c = icmp ult i64 %m, %n", "%m = add nsw i64 %i, -1", id="unsigned, below zero"),
         pytest.param("%c = icmp slt i64 %i, %a", "store i8 0, ptr %out", id="store before the guard"),
         pytest.param("%c = icmp slt i64 %m, %a", "%m = mul nsw i64 %i, %i", id="not consecutive"),

@@ -130,6 +130,16 @@ def test_what_is_accessed_has_not_wrapped_around(extend: str, rest: str) -> None
     assert "add nsw i32 %u, %t" in text and "sext" in text and "zext" not in text
 
 
+def test_bytes_lie_behind_the_begin_of_their_array() -> None:
+    """Sums that are one too large for 32 bits are far in front of it."""
+    rest = "  %p = getelementptr i8, ptr %in, i64 %i\n  %v = load i8, ptr %p\n  %n = zext i8 %v to i32\n  ret i32 %n"
+    text = ACCESSED.format(sum="  %sum = add i32 %u, %x", extend="sext", rest=rest)
+    assert sign_indices(read_module(text).functions["f"]) == 0
+    begins = read_module(text.replace('"weft.small.arrays"', '"weft.small.arrays" "weft.array.begins"'))
+    assert sign_indices(begins.functions["f"]) == 1
+    assert "add nsw i32 %u, %x" in write_module(begins)
+
+
 @pytest.mark.parametrize("rest", [FAR, GUARDED_LOOP, STORED])
 def test_sums_that_may_wrap_around_on_the_way_stay(rest: str) -> None:
     """In between it may be anywhere: what is added later, or in later iterations, leads back into the object."""

@@ -191,7 +191,9 @@ class Worker:
             raise ArgumentError(f"{file} defines no kernel")
         for name in names:
             kernel = program.kernel(name)
-            options = replace(kernel.options, whole_rows=False, arrays_apart=False, small_arrays=False)
+            options = replace(
+                kernel.options, whole_rows=False, arrays_apart=False, array_begins=False, small_arrays=False
+            )
             lowered = lower_module(kernel.origin.module(False), kernel.origin.symbol, options, self._spec)
             own = c_name(name)
             prints = self._emit(own, lowered.text, lowered.entry, lowered.pipeline)

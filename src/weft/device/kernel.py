@@ -39,7 +39,7 @@ class DeviceKernel:
         self.origin = origin
         self.info = origin.info
         self.__name__ = self.info.name
-        self._options = replace(options, arrays_apart=True)
+        self._options = replace(options, arrays_apart=True, array_begins=True)
         self._debug = debug
         self._compiled: dict[str, CompiledKernel] = {}
         self._interpreted: dict[str, Any] = {}

@@ -207,6 +207,10 @@ OBLIVIOUS_ATTRIBUTE = "weft.oblivious"
 SMALL_ARRAYS_ATTRIBUTE = "weft.small.arrays"
 """Marks kernels whose pointer arguments all lead into objects of less than 2 GiB: the launcher sees to that."""
 
+ARRAY_BEGINS_ATTRIBUTE = "weft.array.begins"
+"""Marks kernels whose pointer arguments are where arrays begin: nothing is accessed by way of one that lies in front of
+it. The launcher sees to that."""
+
 ARRAY_BYTES_ATTRIBUTE = "weft.array.bytes"
 """Marks pointer parameters that are where an array begins, with a number of bytes: all that is accessed by way of one
 lies behind it, within fewer bytes; and if anything is, there is an element where it begins. The caller sees to that."""

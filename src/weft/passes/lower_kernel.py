@@ -16,7 +16,7 @@ from weft.codegen.lanes.vectorization import VectorizationSummary
 from weft.codegen.order.run_unit import RunUnit
 from weft.diag.remarks import RemarkLog
 from weft.ir import Function, Module
-from weft.ir.intrinsics import ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
+from weft.ir.intrinsics import ARRAY_BEGINS_ATTRIBUTE, ARRAYS_APART_ATTRIBUTE, WRITABLE_ATTRIBUTE
 from weft.options import CompileOptions, Timings, checking
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.kernels import KERNELS
@@ -174,8 +174,12 @@ def start_kernel(
     """Run the passes for kernels up to those that look for short rows; otherwise as `lower_kernel`."""
     timings = timings or Timings()
     kernel = module.functions[kernel_name]
-    promised = (WRITABLE_ATTRIBUTE, *((ARRAYS_APART_ATTRIBUTE,) if options.arrays_apart else ()))
-    kernel.attributes = (*kernel.attributes, *(f'"{name}"' for name in promised))
+    promises = {
+        WRITABLE_ATTRIBUTE: True,
+        ARRAYS_APART_ATTRIBUTE: options.arrays_apart,
+        ARRAY_BEGINS_ATTRIBUTE: options.array_begins,
+    }
+    kernel.attributes = (*kernel.attributes, *(f'"{name}"' for name, holds in promises.items() if holds))
     runner = runner or Runner(left_out=frozenset(options.switches.without), strict=checking())
     unit = KernelUnit(module, kernel_name, options, spec, runner, timings=timings)
     unit.runnables = [Runnable(kernel_name, Form.GRID)]

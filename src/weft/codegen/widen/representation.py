@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.shapes import Fact
+from weft.analysis.shapes.shape import ACTIVE
 from weft.graph.loops import loop_forest
 from weft.ir import Constant, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
@@ -95,7 +96,9 @@ def _can_stay(instruction: Instruction, scalar: set[Value], divergence: Divergen
     if instruction.op == "alloca":
         return _all_scalar(instruction, scalar)
     if OPCODES[instruction.op].form in _EXTRAPOLATED_FORMS:
-        return _all_scalar(instruction, scalar) and _holds_at_lane_zero(instruction, divergence)
+        return _all_scalar(instruction, scalar) and (
+            holds_at_lane_zero(instruction, divergence) or _extends_in_active_lanes(instruction, divergence)
+        )
     return (
         uniform
         and instruction.op in ("extractelement", "insertelement", "shufflevector")
@@ -115,7 +118,7 @@ def depends_on_arguments_only(call: Instruction) -> bool:
     return any(a.startswith("memory(none)") for a in callee.attributes)
 
 
-def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> bool:
+def holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> bool:
     """Whether evaluating the instruction on lane 0's operands, active or not, gives the value in lane 0.
 
     What was concluded from flags holds in active lanes only, so under a mask it has to be concluded without them.
@@ -137,3 +140,16 @@ def _holds_at_lane_zero(instruction: Instruction, divergence: Divergence) -> boo
         scales=plan.scales,
         offset=plan.offset,
     )
+
+
+def _extends_in_active_lanes(extension: Instruction, divergence: Divergence) -> bool:
+    """Whether a number under a mask is exact in active lanes, which are a constant distance apart in a row."""
+    if extension.op not in ("sext", "zext") or extension.total or extension.block is None:
+        return False
+    predicate = extension.block.predicate
+    if predicate is None or (isinstance(predicate, Instruction) and predicate.block is extension.block):
+        return False
+    shape = divergence.shape_in(extension.operands[0], extension.block)
+    if len(shape.strides) != 1 or not isinstance(shape.strides[0], int):
+        return False
+    return (shape.nsw if extension.op == "sext" else shape.nuw) >= ACTIVE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from weft.analysis.shapes.runs import Runs, find_runs
 from weft.codegen.widen.context import Widening, mask_bits
@@ -38,8 +38,7 @@ def runs_of(w: Widening, access: Instruction) -> Runs | None:
     runs = find_runs(extents, address, size, dims)
     if runs is None or w.mask is None or block.predicate is None:
         return runs
-    extrapolated = is_extrapolated(w, pointer)
-    if runs.length == 1 and runs.count <= MAX_ELEMENTS and extrapolated:
+    if runs.length == 1 and runs.count <= MAX_ELEMENTS and _is_known(w, pointer, runs):
         return runs
     mask = w.divergence.shape_in(block.predicate, block)
     return find_runs(extents, address, size, [d for d in dims if mask.strides[d] == 0])
@@ -51,7 +50,7 @@ def load_runs(w: Widening, load: Instruction, runs: Runs) -> Value:
     serves = {t: k for k, t in enumerate(own)}
     server = [serves[w.lanes.at_origin(t, runs.same)] for t in range(w.lanes.width)]
     if runs.length == 1:
-        if runs.count <= MAX_ELEMENTS and (w.mask is None or is_extrapolated(w, load.pointer)):
+        if runs.count <= MAX_ELEMENTS and (w.mask is None or _is_known(w, load.pointer, runs)):
             return _elements(w, load, own, server)
         loaded: Value = _gather(w, load, own)
     else:
@@ -265,6 +264,21 @@ def is_extrapolated(w: Widening, value: Value, depth: int = _DEPTH) -> bool:
     if value.op == "getelementptr" and any(v.type != I64 for v in value.operands[1:]):
         return False
     return all(is_extrapolated(w, v, depth - 1) for v in value.operands)
+
+
+def _is_known(w: Widening, pointer: Value, runs: Runs) -> bool:
+    """Whether `lane_value` gives the address of an element that some lanes share, though its lane may be passive."""
+    return is_extrapolated(w, pointer) or _is_shared(w, pointer, runs.same)
+
+
+def _is_shared(w: Widening, value: Value, dims: Collection[int], depth: int = _DEPTH) -> bool:
+    """Whether a value is computed of scalars that lanes share along some dimensions, so that any of them will do."""
+    if w.is_scalar(value):
+        strides = w.divergence.shape(value).strides
+        return all(strides[d] == 0 for d in dims)
+    if not depth or not isinstance(value, Instruction) or not _is_evaluated(w, value):
+        return False
+    return all(_is_shared(w, v, dims, depth - 1) for v in value.operands)
 
 
 def _is_evaluated(w: Widening, value: Value) -> bool:

@@ -24,6 +24,7 @@ from weft.codegen.widen.chunked import forget_pieces
 from weft.codegen.widen.compare_exchange import is_old_value, widen_compare_exchange
 from weft.codegen.widen.context import Widening, any_lane
 from weft.codegen.widen.elementwise import is_elementwise, widen_scalar, widen_vector
+from weft.codegen.widen.extensions import widen_extension
 from weft.codegen.widen.horizontal import widen_horizontal
 from weft.codegen.widen.lane_counts import LaneCounts
 from weft.codegen.widen.lane_expressions import LoadedPieces
@@ -227,7 +228,8 @@ def _widen_instruction(w: Widening, instruction: Instruction, find_math: FindMat
         if not (widen_horizontal(w, instruction) or widen_block_write(w, instruction)):
             widen_call(w, instruction, find_math)
     elif instruction in w.kept:
-        widen_scalar(w, instruction)
+        if not widen_extension(w, instruction):
+            widen_scalar(w, instruction)
     elif is_elementwise(instruction):
         widen_vector(w, instruction)
     else:

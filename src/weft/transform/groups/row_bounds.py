@@ -15,6 +15,7 @@ from weft.ir.types import I32, I64
 from weft.transform.groups.row_values import RowValues, limits_of
 
 _SIGNED = {"ult": "slt", "ule": "sle", "ugt": "sgt", "uge": "sge"}
+_LARGEST = (1 << 63) - 1
 _LARGE = 1 << 62
 """Sums of smaller numbers and a position do not wrap."""
 
@@ -62,9 +63,13 @@ class RowBounds:
         if offsets is None or not self._values.is_uniform(right):
             return False
         predicate = self._signed(predicate, left, right, "samesign" in condition.flags)
+        if predicate in _SIGNED and _is_counted(left):
+            # In C a bound of `int` is made unsigned, as a position is: one below zero leaves all of them.
+            self._require_order(_SIGNED[predicate], offsets, self._unsigned(right))
+            return True
         if predicate not in ("slt", "sle", "sgt", "sge", "eq"):
             return False
-        self._require_order(predicate, offsets, right)
+        self._require_order(predicate, offsets, self._copy(right))
         return True
 
     @property
@@ -106,6 +111,13 @@ class RowBounds:
             return ConstInt(I64, copy.signed)
         return self._values.builder.cast("sext", copy, I64)
 
+    def _unsigned(self, value: Value) -> Value:
+        """A uniform value read without sign as a signed 64-bit number, the largest one where there is none."""
+        copy, builder = self._values.copy(value), self._values.builder
+        if copy.type == I32:
+            return builder.cast("zext", copy, I64)
+        return builder.select(builder.icmp("slt", copy, ConstInt(I64, 0)), ConstInt(I64, _LARGEST), copy)
+
     def _signed(self, predicate: str, left: Value, right: Value, same_sign: bool) -> str:
         """The signed predicate that says the same of the two; `predicate` itself where there is none."""
         least, bound = limits_of(left), limits_of(right)
@@ -122,9 +134,9 @@ class RowBounds:
         self._last = builder.select(passes, *ways)
 
     def _require_order(self, predicate: str, offsets: list[Value], bound: Value) -> None:
-        """Require that the position plus `offsets` compares so with `bound`."""
+        """Require that the position plus `offsets` compares so with `bound`, of 64 bits."""
         builder = self._values.builder
-        least: Value = self._copy(bound)
+        least = bound
         if offsets:
             total, *others = map(self._copy, offsets)
             for offset in others:
@@ -143,3 +155,9 @@ class RowBounds:
             self._last = self._values.call(
                 "llvm.smin.i64", self._last, least if predicate == "slt" else above
             )
+
+
+def _is_counted(value: Value) -> bool:
+    """Whether a number is known not to be negative, nor the largest one."""
+    limits = limits_of(value)
+    return limits is not None and limits.lo >= 0 and limits.hi < _LARGEST

@@ -9,6 +9,8 @@ x. There are two ways to know that:
   more, before anything else is done with x.
 * Every use ends in the address of an access. If x is outside all of their intervals, each of them is undefined.
 
+Where the object begins at the pointer, as arrays do that are passed from Python, the interval begins there, too.
+
 A number that goes around a loop is accessed with distances that grow. There the first way is taken behind the φ:
 whoever comes along the edge comes to the first access of the φ's block.
 """
@@ -22,7 +24,13 @@ from weft.analysis.memory.alias import locate
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.effects import is_speculatable
 from weft.ir.function import GlobalVariable
-from weft.ir.intrinsics import SHARED_SPACE, SMALL_ARRAYS_ATTRIBUTE, IntrinsicKind, kind_of
+from weft.ir.intrinsics import (
+    ARRAY_BEGINS_ATTRIBUTE,
+    SHARED_SPACE,
+    SMALL_ARRAYS_ATTRIBUTE,
+    IntrinsicKind,
+    kind_of,
+)
 from weft.ir.types import I64, PointerType
 
 _REACH = (1 << 31) - 1
@@ -31,11 +39,17 @@ _MOST_USES = 256
 
 
 class _Place(Struct, frozen=True):
-    """``scale·x + offset``, as a number, or as that many bytes from a pointer into a small object."""
+    """``scale·x + offset``, as a number, or as that many bytes from a pointer into a small object, or to its begin."""
 
     scale: int
     offset: int
     is_pointer: bool = False
+    from_begin: bool = False
+
+    @property
+    def least(self) -> int:
+        """The least x that is in the object."""
+        return -((self.offset if self.from_begin else _REACH + self.offset) // self.scale)
 
 
 def window(number: Instruction, function: Function) -> Interval | None:
@@ -46,7 +60,7 @@ def window(number: Instruction, function: Function) -> Interval | None:
     if not found:
         return None
     return Interval(
-        min(-((_REACH + p.offset) // p.scale) for p in found),
+        min(p.least for p in found),
         max((_REACH - p.offset) // p.scale for p in found),
     )
 
@@ -104,6 +118,11 @@ def is_small(base: Value, function: Function) -> bool:
     return isinstance(base, GlobalVariable) or (isinstance(base, Instruction) and base.op == "alloca")
 
 
+def _begins(base: Value, function: Function) -> bool:
+    """Whether a pointer is where its object begins."""
+    return isinstance(base, Argument) and function.attribute(ARRAY_BEGINS_ATTRIBUTE) is not None
+
+
 def _is_shared_memory(value: Value) -> bool:
     return isinstance(value, Instruction) and kind_of(value.callee_name) is IntrinsicKind.SHARED
 
@@ -134,7 +153,7 @@ def _follow(user: Instruction, value: Value, place: _Place, function: Function) 
         index = operands[1]
         if not isinstance(index, ConstInt):
             return None
-        return _checked(_Place(place.scale, place.offset + size * index.signed, True))
+        return _checked(_Place(place.scale, place.offset + size * index.signed, True, place.from_begin))
     base = locate(operands[0], function.layout)
     if operands[0] is value or not size or not is_small(base.base, function):
         return None
@@ -142,7 +161,8 @@ def _follow(user: Instruction, value: Value, place: _Place, function: Function) 
     if base.terms and not _is_inside(operands[0]):
         return None
     offset = 0 if base.terms else base.offset
-    return _checked(_Place(place.scale * size, place.offset * size + offset, True))
+    begins = not base.terms and _begins(base.base, function)
+    return _checked(_Place(place.scale * size, place.offset * size + offset, True, begins))
 
 
 def _is_inside(pointer: Value) -> bool:
