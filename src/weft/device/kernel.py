@@ -11,7 +11,7 @@ from weft.device.compiled import CompiledKernel
 from weft.device.origin import Origin
 from weft.device.records import arguments_of, launch_arguments
 from weft.options import CompileOptions
-from weft.runtime.array_memory import have_common_bytes
+from weft.runtime.array_memory import have_common_bytes, lie_inside
 from weft.runtime.dispatch_records import Record
 from weft.runtime.launch_terms import Specializations
 from weft.runtime.shape import LaunchShape
@@ -61,7 +61,12 @@ class DeviceKernel:
         """The code that serves a launch."""
         compiled = self.compiled(origin)
         return self._specializations.serving(
-            compiled, shape, large, lambda: have_common_bytes(slots), lambda: compiled.slots(slots)
+            compiled,
+            shape,
+            large,
+            lambda: have_common_bytes(slots),
+            lambda: compiled.slots(slots),
+            lambda: lie_inside(slots),
         )
 
     def _record(
@@ -83,10 +88,12 @@ class DeviceKernel:
         sizes
             What was given before them.
         """
-        words = None if self._debug else arguments_of(self.info, args, slots, sizes)
-        if words is None:
+        if self._debug:
             return None
         compiled, serving = self.compiled(origin), self._serving(origin, shape, slots, False)
+        words = arguments_of(self.info, args, slots, sizes, begins=serving.options.array_begins)
+        if words is None:
+            return None
         count = len(args)
         told = launch_arguments(
             words,

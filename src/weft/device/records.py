@@ -18,6 +18,7 @@ from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.metadata import ADDRESS, SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.array_memory import byte_bounds
 from weft.runtime.dispatch_records import (
+    BEGINS,
     BITS,
     BUFFER,
     CONTIGUOUS,
@@ -45,7 +46,12 @@ _GREATEST = (1 << 63) - 1
 
 
 def arguments_of(
-    kernel: KernelInfo, given: Sequence[Any], values: Sequence[Any], sizes: Sequence[Any] = ()
+    kernel: KernelInfo,
+    given: Sequence[Any],
+    values: Sequence[Any],
+    sizes: Sequence[Any] = (),
+    *,
+    begins: bool = False,
 ) -> list[Words] | None:
     """What a record says of arguments like those that a launch had; None where Python has to see to one.
 
@@ -59,8 +65,11 @@ def arguments_of(
         What these were converted to, first of all.
     sizes
         Extents that stand before these: integers, tuples of up to three, or None.
+    begins
+        Whether arrays with something in front of them are left to other records.
     """
-    words = [*map(_size, sizes), *map(_argument, kernel.arguments, given, values)]
+    described = zip(kernel.arguments, given, values, strict=True)
+    words = [*map(_size, sizes), *(_argument(*each, begins=begins) for each in described)]
     known = [w for w in words if w is not None]
     return known if len(known) == len(words) else None
 
@@ -107,9 +116,9 @@ def _size(given: Any) -> Words | None:
     return SIZE, id(type(given)), len(extents) if type(given) is tuple else 0, x, y, z
 
 
-def _argument(argument: ArgumentInfo, given: Any, value: Any) -> Words | None:
+def _argument(argument: ArgumentInfo, given: Any, value: Any, *, begins: bool) -> Words | None:
     if argument.passing is Passing.BUFFER:
-        return _buffer(argument, given)
+        return _buffer(argument, given, begins=begins)
     if argument.passing is Passing.VALUE and ADDRESS in argument.qualifiers and not isinstance(given, int):
         return None
     if argument.passing is Passing.VALUE and argument.lanes == 1:
@@ -127,7 +136,7 @@ def _memory_holder() -> Holder | None:
     return holder_of(probe, probe.nbytes)
 
 
-def _buffer(argument: ArgumentInfo, given: Any) -> Words | None:
+def _buffer(argument: ArgumentInfo, given: Any, *, begins: bool) -> Words | None:
     if given is None:
         return NULL, id(type(None)), 0, 0, 0, 0
     align = min(argument.align, MAX_ALIGN)
@@ -135,7 +144,7 @@ def _buffer(argument: ArgumentInfo, given: Any) -> Words | None:
     if array is None or align.bit_count() != 1:
         return None
     written = argument.address_space == "global" and "const" not in argument.qualifiers
-    flags = CONTIGUOUS | (WRITEABLE if written else 0)
+    flags = CONTIGUOUS | (WRITEABLE if written else 0) | (BEGINS if begins else 0)
     words = BUFFER, id(np.ndarray), id(array.dtype), align - 1, flags, array.itemsize
     if array is given:
         return words

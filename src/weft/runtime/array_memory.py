@@ -64,6 +64,17 @@ def have_common_bytes(args: Iterable[Any]) -> bool:
     return any(low < behind for (_, behind), (low, _) in pairwise(bounds))
 
 
+def lies_inside(array: np.ndarray[Any, Any]) -> bool:
+    """Return whether there may be more of what an array is a part of, in front of it."""
+    base = array.base
+    return base is not None and not (type(base) is np.ndarray and data_pointer(base) == data_pointer(array))
+
+
+def lie_inside(args: Iterable[Any]) -> bool:
+    """Return whether one of the arrays, also of those in tuples, may have something in front of it (`lies_inside`)."""
+    return any(lies_inside(array) for array in _arrays_in(args))
+
+
 def meet_others(args: Sequence[Any], written: Sequence[int]) -> bool:
     """Return whether one of the arrays with these numbers may share bytes with another one."""
     bounds = [

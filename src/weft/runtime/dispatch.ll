@@ -272,7 +272,7 @@ buffer:
   %b.object = phi ptr [ %object, %choose ], [ %inside, %holds.array ]
   %b.value.at = getelementptr i8, ptr %b.object, i64 16
   ; An array that a pointer leads to: the type of its elements, of what its address is a multiple, less 1, and flags
-  ; that it must have.
+  ; that it must have; above 32 bits whether it must not be a part of something that begins in front of it.
   %b.element.at = getelementptr i8, ptr %b.object, i64 56
   %b.element = load i64, ptr %b.element.at
   %b.same = icmp eq i64 %b.element, %more
@@ -289,7 +289,27 @@ buffer:
   %b.flagged = icmp eq i32 %b.telling, %b.wanted
   %b.placed = and i1 %b.same, %b.aligned
   %b.all = and i1 %b.placed, %b.flagged
-  br i1 %b.all, label %pointed, label %next
+  br i1 %b.all, label %b.fits, label %next
+b.fits:
+  %b.word = load i64, ptr %b.wanted.at
+  %b.above = lshr i64 %b.word, 32
+  %b.anywhere = icmp eq i64 %b.above, 0
+  br i1 %b.anywhere, label %pointed, label %b.part
+b.part:
+  %b.base.at = getelementptr i8, ptr %b.object, i64 48
+  %b.base = load ptr, ptr %b.base.at
+  %b.own = icmp eq ptr %b.base, null
+  br i1 %b.own, label %pointed, label %b.based
+b.based:
+  %b.base.type.at = getelementptr i8, ptr %b.base, i64 8
+  %b.base.type = load ptr, ptr %b.base.type.at
+  %b.of.array = icmp eq ptr %b.base.type, @weft_array_type
+  br i1 %b.of.array, label %b.of.base, label %next
+b.of.base:
+  %b.whole.at = getelementptr i8, ptr %b.base, i64 16
+  %b.whole = load i64, ptr %b.whole.at
+  %b.begins = icmp eq i64 %b.whole, %b.data
+  br i1 %b.begins, label %pointed, label %next
 pointed:
   store i64 %b.data, ptr %slot.at
   %b.shape.at = getelementptr i8, ptr %b.object, i64 32

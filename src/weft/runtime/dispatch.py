@@ -292,6 +292,7 @@ def _lies_as_expected() -> bool:
     return (
         read(array, 16, ctypes.c_void_p) == array.ctypes.data
         and read(array, 24, ctypes.c_int) == 2
+        and read(array, 48, ctypes.c_void_p) == id(array.base)
         and read(array, 56, ctypes.c_void_p) == id(array.dtype)
         and read(array, 64, ctypes.c_int) & (CONTIGUOUS | ALIGNED | WRITEABLE) == ALIGNED | WRITEABLE
         and tuple(words.from_address(shape)) == array.shape

@@ -144,6 +144,7 @@ class Specializations(Generic[SpecializedT]):
         large: bool,
         overlapping: Callable[[], bool] = lambda: False,
         slots: Callable[[], Sequence[Any]] | None = None,
+        inside: Callable[[], bool] = lambda: False,
     ) -> SpecializedT:
         """The specialization of `code` that serves a launch.
 
@@ -159,6 +160,8 @@ class Specializations(Generic[SpecializedT]):
             Whether two of its arrays overlap; that is asked for code that takes none to do so.
         slots
             Its slots, as far as there are parameters, where they are known.
+        inside
+            Whether one of its arrays may have something in front of it; that is asked for code that takes none to.
         """
         if slots is not None and code.row_numbers and shape.group_threads * shape.groups > FEW:
             code = self.knowing(code, numbers_of(code.row_numbers, slots()))
@@ -168,6 +171,8 @@ class Specializations(Generic[SpecializedT]):
             code = self._specialized(code, code.terms.options_for(code.options, shape))
         if code.terms.arrays_apart and overlapping():
             code = self._specialized(code, replace(code.options, arrays_apart=False))
+        if code.options.array_begins and inside():
+            code = self._specialized(code, replace(code.options, array_begins=False))
         if counts_lanes():
             counting = replace(code.options.switches, count_lanes=True)
             code = self._specialized(code, replace(code.options, switches=counting))
