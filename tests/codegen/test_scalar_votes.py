@@ -11,7 +11,7 @@ from pairs import pairs
 from weft import cuda
 from weft.cuda.build import lower
 from weft.frontend.python.typeof import typeof
-from weft.machine.targets import AVX512
+from weft.machine.targets import AVX2, AVX512
 from weft.options import CompileOptions, Timings
 from weft.target.machine import TargetSpec
 
@@ -89,6 +89,31 @@ def test_lane_groups_go_where_their_threads_go(first: int, type: type[np.integer
                 holds = [eval(condition, {"t": t, "a": type(a), "b": type(b)}) for t in threads]
             wanted = np.array([1 if taken else -int(t) - 1 for t, taken in zip(threads, holds, strict=True)])
             np.testing.assert_array_equal(row, np.tile(wanted.astype(type), 2), f"{condition} {a, b}")
+
+
+ORDERED = ("t < a", "a >= t", "t >= a", "20 - t <= a", "3 * t < a")
+
+
+@pytest.mark.parametrize("type", [np.int64, np.uint64])
+def test_lanes_of_several_registers_are_compared_with_how_far_the_bound_is(
+    type: type[np.integer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
+    kernel = kernel_of(ORDERED, type)
+    types = (typeof(type(1)), typeof(type(1)), typeof(np.zeros((1, 1), type)))
+    options = CompileOptions(width=16, boscc="off")
+    text = lower(kernel, types, options, Timings(), TargetSpec.of_isa(AVX2))[0].text
+    assert "sub.sat.i64" in text
+    compiled = cuda.jit(kernel, width=16, boscc="off")
+    threads = [type(t) for t in range(THREADS)]
+    for a, b in ends(type):
+        out = np.zeros((len(ORDERED), THREADS), type)
+        compiled[1, THREADS](type(a), type(b), out)
+        for row, condition in zip(out, ORDERED, strict=True):
+            with np.errstate(over="ignore"):
+                holds = [eval(condition, {"t": t, "a": type(a)}) for t in threads]
+            wanted = [1 if taken else -int(t) - 1 for t, taken in zip(threads, holds, strict=True)]
+            np.testing.assert_array_equal(row, np.array(wanted).astype(type), f"{condition} {a}")
 
 
 def flat_stencil(u, w, out):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.analysis.divergence.row_divisions import DIVISIONS
 from weft.codegen.widen.context import Widening, broadcast
 from weft.codegen.widen.division import divides_as_floats, widen_division
+from weft.codegen.widen.near_bounds import compare_near
 from weft.codegen.widen.row_division import divide_along_rows
 from weft.codegen.widen.shared_lanes import widen_shared
 from weft.ir import ConstFloat, ConstInt, Instruction, Value
@@ -63,7 +64,7 @@ def widen_vector(w: Widening, instruction: Instruction) -> None:
     elif _is_by_shared(w, instruction):
         result = _times_inverse(w, instruction)
     else:
-        result = widen_shared(w, instruction)
+        result = compare_near(w, instruction) or widen_shared(w, instruction)
         if result is None:
             result = _each_lane(w, instruction, [w.vector(v) for v in instruction.operands])
     w.set_vector(instruction, result)
