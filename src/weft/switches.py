@@ -58,6 +58,7 @@ OPTIONAL_PASSES = {
             "short rows",
             "signed counters",
             "signed indices",
+            "tile rows",
             "turned loops",
             "uniform exits",
             "updated arrays",
@@ -66,6 +67,7 @@ OPTIONAL_PASSES = {
             "wide comparisons",
             "wide masks",
             "written back",
+            "written shuffles",
         ),
     )
 }

@@ -339,3 +339,28 @@ def test_local_memory_is_told_by_its_size(seen: list[int]) -> None:
     of_numpy: Any = np.int64(128)
     kernel(32, 32, opencl.LocalMemory(of_numpy), out, opencl.LocalMemory(128))
     assert out.tolist() == expected
+
+
+ROW_BEFORE = """
+KERNEL void row_before(GLOBAL const unsigned char *x, GLOBAL unsigned char *y, unsigned w, unsigned n) {
+    unsigned i = ID;
+    if (i < n) y[i] = x[(int)(i - w)];
+}
+"""
+
+
+@doors
+def test_parts_of_arrays_are_accessed_in_front_of_where_they_begin(
+    door: Callable[..., Launch], seen: list[int]
+) -> None:
+    launch = door(ROW_BEFORE, "row_before")
+    x, y = np.arange(100, dtype=np.uint8), np.zeros(64, np.uint8)
+    for round in range(3):
+        launch(x[:64], y, 0, 64)
+        np.testing.assert_array_equal(y, x[:64])
+        launch(x[20:84], y, 7, 64)
+        np.testing.assert_array_equal(y, x[13:77])
+        launch(x[30:94], y, 16, 64)
+        np.testing.assert_array_equal(y, x[14:78])
+    # Those from where the array begins have a record, and those inside it.
+    assert len(seen) == 2

@@ -66,7 +66,7 @@ class DeviceKernel:
             large,
             lambda: have_common_bytes(slots),
             lambda: compiled.slots(slots),
-            lambda: lie_inside(slots),
+            lambda: lie_inside(slots[: len(self.info.arguments)]),
         )
 
     def _record(

@@ -68,7 +68,7 @@ def arguments_of(
     begins
         Whether arrays with something in front of them are left to other records.
     """
-    described = zip(kernel.arguments, given, values, strict=True)
+    described = zip(kernel.arguments, given, values[: len(given)], strict=True)
     words = [*map(_size, sizes), *(_argument(*each, begins=begins) for each in described)]
     known = [w for w in words if w is not None]
     return known if len(known) == len(words) else None

@@ -60,8 +60,13 @@ LEFT_OUT = (
                 "group atomics",
                 "group loops",
             ),
-            *("rounds together", "updated arrays", "copies"),
+            *("rounds together", "tile rows", "updated arrays", "copies"),
         ),
+    ),
+    LeftOut(
+        "only kernels have warps; functions of C that ask other lanes are for any number of these",
+        (LOOPS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("written shuffles",),
     ),
     LeftOut(
         "only kernels have their code for threads one by one planned by a pass; for loops planning lanes does it",

@@ -27,9 +27,11 @@ from weft.transform.groups.known_block import know_block
 from weft.transform.groups.rounds_together import ROUNDS, run_rounds_together
 from weft.transform.groups.settled_positions import settle_positions
 from weft.transform.groups.shared_accesses import access_shared
+from weft.transform.groups.tile_rows import fill_row_by_row
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.head_tests import test_at_head
 from weft.transform.loops.tested_loads import hoist_tested_loads
+from weft.transform.loops.unroll_shuffles import unroll_shuffles
 from weft.transform.loops.unrolled.undo import undo_unrolling
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
@@ -94,6 +96,20 @@ def _turn_loops(unit: KernelUnit) -> bool:
     return bool(headers) | bool(test_at_head(unit.function))
 
 
+def _write_out_shuffles(unit: KernelUnit) -> bool:
+    asked = [i for function in unit.module.definitions() for i in unroll_shuffles(function)]
+    for span in dict.fromkeys(map(span_of, asked)):
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "the few rounds of this loop are written out: each has lanes read others at a distance of its own",
+            span,
+            pass_name=WRITTEN_SHUFFLES.name,
+        )
+    if asked:
+        unit.runner.watched_by().run((CANONICAL,), unit)
+    return bool(asked)
+
+
 def _run_rounds_together(unit: KernelUnit) -> bool:
     # With barriers before and behind a loop, one in it is nothing new.
     headers = run_rounds_together(unit.function, analyze_group(unit.function))
@@ -104,6 +120,18 @@ def _run_rounds_together(unit: KernelUnit) -> bool:
             f" wait for each other, and run the next {ROUNDS}",
             span_of(header.terminator),
             pass_name=ROUNDS_TOGETHER.name,
+        )
+    return bool(headers)
+
+
+def _fill_row_by_row(unit: KernelUnit) -> bool:
+    headers = fill_row_by_row(unit.function, analyze_group(unit.function))
+    for header in headers:
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "which thread runs an iteration of this loop does not matter: neighbours run along a row of what is filled",
+            span_of(header.terminator),
+            pass_name=TILE_ROWS.name,
         )
     return bool(headers)
 
@@ -144,6 +172,12 @@ TURNED_LOOPS: Pass[KernelUnit] = Pass(
     optional=True,
     applies=_has_turned_loops,
 )
+WRITTEN_SHUFFLES: Pass[KernelUnit] = Pass(
+    "written shuffles",
+    "no loop of few known rounds is left in which each round has lanes read others at a distance of its own",
+    _write_out_shuffles,
+    optional=True,
+)
 LOW_HALVES: Pass[KernelUnit] = Pass(
     "low halves",
     "numbers of which the low half is extended have 32 bits, if no more of them is used",
@@ -173,6 +207,14 @@ ROUNDS_TOGETHER: Pass[KernelUnit] = Pass(
     "rounds together",
     "loops over elements as far apart as the grid is large run a few rounds at a time for all threads of a work-group",
     _run_rounds_together,
+    optional=True,
+    applies=lambda unit: unit.together and has_barriers(unit),
+)
+TILE_ROWS: Pass[KernelUnit] = Pass(
+    "tile rows",
+    "loops by which all threads of a work-group fill shared memory, and that divide their counter, run along rows",
+    _fill_row_by_row,
+    Meaning.BOTH,
     optional=True,
     applies=lambda unit: unit.together and has_barriers(unit),
 )

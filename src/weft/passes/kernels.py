@@ -37,9 +37,11 @@ from weft.passes.kernel_threads import (
     SIGNED_COUNTERS,
     SIGNED_INDICES,
     TESTED_LOADS,
+    TILE_ROWS,
     TURNED_LOOPS,
     UPDATED_ARRAYS,
     WORK_ITEMS,
+    WRITTEN_SHUFFLES,
 )
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_programs import (
@@ -254,6 +256,7 @@ KERNELS = PassList(
         KNOWN_PARAMETERS,
         CANONICAL,
         SHORT_ROWS,
+        WRITTEN_SHUFFLES,
         AGGREGATES,
         WORK_ITEMS,
         TESTED_LOADS,
@@ -276,6 +279,7 @@ KERNELS = PassList(
         BARRIERS,
         OBSTACLES,
         ROUNDS_TOGETHER,
+        TILE_ROWS,
         UPDATED_ARRAYS,
         LANE_ORDER,
         GRID_WALKS,

@@ -14,6 +14,10 @@ become constant is to be folded. Preserves the program under FR.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec import Struct
+
 from weft.analysis.loops.counted_loops import CountedLoop
 from weft.analysis.loops.row_loops import RowLoop, row_loops
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
@@ -28,7 +32,7 @@ def unroll_rows(function: Function) -> list[Instruction]:
     done: list[Instruction] = []
     while rows := [row for row in row_loops(function, cfg_of(function)) if _is_to_go(row)]:
         done += [row.counted.exiting.terminator for row in rows]
-        _unroll_all(function, [(row.counted, row.iterations or 0) for row in rows])
+        write_out(function, [_rounds_of(row.counted, row.iterations or 0) for row in rows])
     return done
 
 
@@ -38,23 +42,55 @@ def _is_to_go(row: RowLoop) -> bool:
 
 def unroll(function: Function, loop: CountedLoop, iterations: int) -> None:
     """Write out the iterations of a loop, which has so many of them unless it is left early."""
-    _unroll_all(function, [(loop, iterations)])
+    write_out(function, [_rounds_of(loop, iterations)])
 
 
-def _unroll_all(function: Function, loops: list[tuple[CountedLoop, int]]) -> None:
+class LoopRounds(Struct, frozen=True):
+    """A loop whose rounds are known unless it is left early.
+
+    Parameters
+    ----------
+    header, latch
+        Where it begins, and the only block that goes back there.
+    blocks
+        All of them, the header first.
+    exiting, exit
+        Where it asks whether to go on, at its header or at its latch, and where it goes then.
+    rounds
+        How often the body runs.
+    """
+
+    header: BasicBlock
+    latch: BasicBlock
+    blocks: tuple[BasicBlock, ...]
+    exiting: BasicBlock
+    exit: BasicBlock
+    rounds: int
+
+    @property
+    def top_tested(self) -> bool:
+        """Whether the loop may run its body no time at all."""
+        return self.exiting is self.header and self.header is not self.latch
+
+
+def _rounds_of(loop: CountedLoop, rounds: int) -> LoopRounds:
+    return LoopRounds(loop.header, loop.latch, loop.blocks, loop.exiting, loop.exit, rounds)
+
+
+def write_out(function: Function, loops: Sequence[LoopRounds]) -> None:
     """Write out loops of which none is in another one."""
-    for loop, iterations in loops:
-        for _ in range(iterations if loop.top_tested else iterations - 1):
+    for loop in loops:
+        for _ in range(loop.rounds if loop.top_tested else loop.rounds - 1):
             _peel(function, loop)
         _settle(loop.exiting, loop.exit)
     remove_unreachable_blocks(function)
-    for loop, _ in loops:
+    for loop in loops:
         for phi in list(loop.header.phis()):
             phi.replace_all_uses(phi.incoming_value(phi.blocks[0]))
             phi.erase()
 
 
-def _peel(function: Function, loop: CountedLoop) -> None:
+def _peel(function: Function, loop: LoopRounds) -> None:
     """Put a copy of the loop's blocks before it, which the first iteration runs."""
     (before,) = (source for source in loop.header.predecessors if source is not loop.latch)
     exits = {b: [s for s in b.successors if s not in loop.blocks] for b in loop.blocks}
