@@ -71,8 +71,8 @@ class CompileOptions(Struct, frozen=True):
         Whether no two arrays overlap; the launcher of a kernel sees to that, where `LaunchTerms.arrays_apart`
         (`weft.runtime.launch_terms`) says that the code makes use of it.
     array_begins
-        Whether nothing lies in front of the arrays that kernels get, as they are no parts of others; the launcher sees to
-        that.
+        Whether nothing lies in front of the arrays that kernels get, as they are no parts of others; the launcher sees
+        to that.
     lock_step
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     whole_rows

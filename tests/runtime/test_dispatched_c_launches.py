@@ -355,7 +355,7 @@ def test_parts_of_arrays_are_accessed_in_front_of_where_they_begin(
 ) -> None:
     launch = door(ROW_BEFORE, "row_before")
     x, y = np.arange(100, dtype=np.uint8), np.zeros(64, np.uint8)
-    for round in range(3):
+    for _ in range(3):
         launch(x[:64], y, 0, 64)
         np.testing.assert_array_equal(y, x[:64])
         launch(x[20:84], y, 7, 64)
