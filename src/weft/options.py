@@ -73,6 +73,9 @@ class CompileOptions(Struct, frozen=True):
     array_begins
         Whether nothing lies in front of the arrays that kernels get, as they are no parts of others; the launcher sees
         to that.
+    array_sizes
+        Whether kernels get the sizes of arrays that their threads only update, behind their arguments
+        (`weft.ir.array_sizes`); the launcher sees to that.
     lock_step
         Whether each work-group is one lane group: it has one row of at most `width` threads. The launcher sees to that.
     whole_rows
@@ -99,6 +102,7 @@ class CompileOptions(Struct, frozen=True):
     small_arrays: bool = True
     arrays_apart: bool = False
     array_begins: bool = False
+    array_sizes: bool = False
     lock_step: bool = False
     whole_rows: bool = False
     block: tuple[int, int, int] | None = None

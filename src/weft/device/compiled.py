@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from weft.compiled_kernel import CompiledKernelBase, Started
 from weft.device.origin import Origin
+from weft.device.slots import size_of, sized_arguments, with_sizes
 from weft.options import CompileOptions
 from weft.runtime.code_key import key_of
 from weft.runtime.packing import ArgumentPacker
@@ -35,11 +37,27 @@ class CompiledKernel(CompiledKernelBase):
         return (self.origin.file,)
 
     def _packer(self) -> ArgumentPacker:
-        return self.origin.packer()
+        return with_sizes(self.origin.packer(), len(self.terms.sized))
+
+    @property
+    def sized(self) -> list[int | None]:
+        """The arguments whose bytes follow all else, None for 0 bytes; that takes compiling it."""
+        return sized_arguments(self.origin.info, self.terms.sized)
+
+    def with_sizes(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """What its launcher takes: converted arguments and the launch's own, and bytes of arguments."""
+        if not self.terms.sized:
+            return tuple(values)
+        return (*values, *(0 if number is None else size_of(values[number]) for number in self.sized))
+
+    def slots(self, args: Sequence[Any]) -> list[Any]:
+        """The slots of converted arguments and the launch's own, without bytes of arguments."""
+        return self.origin.packer().pack(args, checked=True)
 
     def _start(self) -> Started:
         # Importing the compiler takes longer than loading a kernel from the cache, which does without.
         from weft.frontend.device.assembly import check_assembly
+        from weft.ir.array_sizes import append_sizes
         from weft.passes.lower_kernel import start_kernel
 
         with self.timings.measure("frontend"):
@@ -47,4 +65,6 @@ class CompiledKernel(CompiledKernelBase):
             for function in module.definitions():
                 check_assembly(function)
         symbol = self.origin.symbol
+        if self.options.array_sizes:
+            append_sizes(module.functions[symbol])
         return start_kernel(module, symbol, self.options, TargetSpec.chosen(), self.timings), ()

@@ -39,7 +39,7 @@ class DeviceKernel:
         self.origin = origin
         self.info = origin.info
         self.__name__ = self.info.name
-        self._options = replace(options, arrays_apart=True, array_begins=True)
+        self._options = replace(options, arrays_apart=True, array_begins=True, array_sizes=True)
         self._debug = debug
         self._compiled: dict[str, CompiledKernel] = {}
         self._interpreted: dict[str, Any] = {}
@@ -53,7 +53,8 @@ class DeviceKernel:
             program = made_once(self._interpreted, origin.kind, lambda: interpreted(origin))
             launch_checked(program, origin, shape, slots)
             return
-        self._serving(origin, shape, slots, large).launcher.launch(shape, slots, checked=True)
+        serving = self._serving(origin, shape, slots, large)
+        serving.launcher.launch(shape, serving.with_sizes(slots), checked=True)
 
     def _serving(
         self, origin: Origin, shape: LaunchShape, slots: Sequence[Any], large: bool
@@ -91,7 +92,9 @@ class DeviceKernel:
         if self._debug:
             return None
         compiled, serving = self.compiled(origin), self._serving(origin, shape, slots, False)
-        words = arguments_of(self.info, args, slots, sizes, begins=serving.options.array_begins)
+        words = arguments_of(
+            self.info, args, slots, sizes, begins=serving.options.array_begins, sized=serving.sized
+        )
         if words is None:
             return None
         count = len(args)
@@ -99,7 +102,7 @@ class DeviceKernel:
             words,
             args,
             slots[count:],
-            compiled.slots(slots)[count:],
+            [*compiled.slots(slots)[count:], *serving.with_sizes(slots)[len(slots) :]],
             compiled.restrictions(serving.options.known, shape),
         )
         return serving.launcher.record(shape, told, serving.overlap)

@@ -7,13 +7,14 @@ What does not fit, and vectors, records and images, go through Python, which kno
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from weft.device.arrays import DeviceArray, holder
 from weft.device.parameters import LocalMemory
+from weft.device.slots import size_of
 from weft.frontend.device.flatten import MAX_ALIGN
 from weft.frontend.device.metadata import ADDRESS, SIGNLESS, ArgumentInfo, KernelInfo, Passing
 from weft.runtime.array_memory import byte_bounds
@@ -21,11 +22,13 @@ from weft.runtime.dispatch_records import (
     BEGINS,
     BITS,
     BUFFER,
+    BYTES_FROM,
     CONTIGUOUS,
     EXACT,
     MOST_SLOTS,
     NONE,
     NULL,
+    OWNED,
     RANGED,
     ROUNDED,
     SIZE,
@@ -52,6 +55,7 @@ def arguments_of(
     sizes: Sequence[Any] = (),
     *,
     begins: bool = False,
+    sized: Collection[int | None] = (),
 ) -> list[Words] | None:
     """What a record says of arguments like those that a launch had; None where Python has to see to one.
 
@@ -67,8 +71,11 @@ def arguments_of(
         Extents that stand before these: integers, tuples of up to three, or None.
     begins
         Whether arrays with something in front of them are left to other records.
+    sized
+        The arguments, by number, whose bytes are among the launch's own slots: others are left to other records.
     """
-    described = zip(kernel.arguments, given, values[: len(given)], strict=True)
+    exact = [size_of(value) if number in sized else 0 for number, value in enumerate(values[: len(given)])]
+    described = zip(kernel.arguments, given, values[: len(given)], exact, strict=True)
     words = [*map(_size, sizes), *(_argument(*each, begins=begins) for each in described)]
     known = [w for w in words if w is not None]
     return known if len(known) == len(words) else None
@@ -116,9 +123,9 @@ def _size(given: Any) -> Words | None:
     return SIZE, id(type(given)), len(extents) if type(given) is tuple else 0, x, y, z
 
 
-def _argument(argument: ArgumentInfo, given: Any, value: Any, *, begins: bool) -> Words | None:
+def _argument(argument: ArgumentInfo, given: Any, value: Any, exact: int, *, begins: bool) -> Words | None:
     if argument.passing is Passing.BUFFER:
-        return _buffer(argument, given, begins=begins)
+        return _buffer(argument, given, exact, begins=begins)
     if argument.passing is Passing.VALUE and ADDRESS in argument.qualifiers and not isinstance(given, int):
         return None
     if argument.passing is Passing.VALUE and argument.lanes == 1:
@@ -136,15 +143,17 @@ def _memory_holder() -> Holder | None:
     return holder_of(probe, probe.nbytes)
 
 
-def _buffer(argument: ArgumentInfo, given: Any, *, begins: bool) -> Words | None:
+def _buffer(argument: ArgumentInfo, given: Any, exact: int, *, begins: bool) -> Words | None:
     if given is None:
         return NULL, id(type(None)), 0, 0, 0, 0
     align = min(argument.align, MAX_ALIGN)
     array = _array_of(given)
     if array is None or align.bit_count() != 1:
         return None
+    # Of an array that is no part of another one its memory is its own (`size_of`).
+    sized = exact << BYTES_FROM | OWNED if exact else 0
     written = argument.address_space == "global" and "const" not in argument.qualifiers
-    flags = CONTIGUOUS | (WRITEABLE if written else 0) | (BEGINS if begins else 0)
+    flags = CONTIGUOUS | (WRITEABLE if written else 0) | (BEGINS if begins else 0) | sized
     words = BUFFER, id(np.ndarray), id(array.dtype), align - 1, flags, array.itemsize
     if array is given:
         return words

@@ -78,6 +78,27 @@ class _Index(Struct, frozen=True):
         slots.append(value)
 
 
+def size_of(value: Any) -> int:
+    """The bytes of an array that is no part of another one; 0 for all else."""
+    return value.nbytes if isinstance(value, np.ndarray) and value.flags.owndata else 0
+
+
+def sized_arguments(kernel: KernelInfo, parameters: Sequence[int]) -> list[int | None]:
+    """The numbers of the arguments that parameters are for, of which vectors have one for each element; None for -1."""
+    owners = [
+        number
+        for number, argument in enumerate(kernel.arguments)
+        for _ in range(argument.lanes if argument.passing is Passing.VALUE else 1)
+    ]
+    return [owners[parameter] if parameter >= 0 else None for parameter in parameters]
+
+
+def with_sizes(packer: ArgumentPacker, count: int) -> ArgumentPacker:
+    """What makes slots as `packer` does, and of so many sizes behind all else."""
+    names = (*packer.names, *(f"bytes.{k}" for k in range(count)))
+    return ArgumentPacker(packer.kernel, names, (*packer.parameters, *(_Index() for _ in range(count))))
+
+
 def packer_of(kernel: KernelInfo, own: Sequence[str]) -> ArgumentPacker:
     """What makes slots of arguments that `weft.device.parameters.converted` has checked, and of the launch's own.
 

@@ -18,6 +18,7 @@ from weft.codegen.work_groups.lane_groups import ThreadKernel
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
 from weft.ir import Function, Module
+from weft.ir.array_sizes import sized_parameters
 from weft.ir.intrinsics import asks_for_lanes
 from weft.options import CompileOptions, Timings
 from weft.passes.lane_plan import Analyses, LaneOrder, LanePlan, Planner, Premises
@@ -230,7 +231,9 @@ class KernelUnit(Struct):
         apart = self.summary is not None and self.summary.replacement.arrays_apart
         apart = apart or self.updated.arrays_apart or self.told_apart
         rows, columns = self.box or (0, 0)
-        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, rows, columns)
+        wanted = {array.number for array in self.updated.arrays if array.extent.shape}
+        sized = tuple(k if k in wanted else -1 for k in sized_parameters(self.function.args))
+        return LaunchTerms(width, done.row_multiple, self.box_width, warp or 1, apart, rows, columns, sized)
 
     @property
     def has_own_stacks(self) -> bool:

@@ -272,7 +272,8 @@ buffer:
   %b.object = phi ptr [ %object, %choose ], [ %inside, %holds.array ]
   %b.value.at = getelementptr i8, ptr %b.object, i64 16
   ; An array that a pointer leads to: the type of its elements, of what its address is a multiple, less 1, and flags
-  ; that it must have; above 32 bits whether it must not be a part of something that begins in front of it.
+  ; that it must have; above 32 bits whether it must not be a part of something that begins in front of it, and how many
+  ; bytes it must have.
   %b.element.at = getelementptr i8, ptr %b.object, i64 56
   %b.element = load i64, ptr %b.element.at
   %b.same = icmp eq i64 %b.element, %more
@@ -293,6 +294,7 @@ buffer:
 b.fits:
   %b.word = load i64, ptr %b.wanted.at
   %b.above = lshr i64 %b.word, 32
+  %b.exact = lshr i64 %b.above, 1
   %b.anywhere = icmp eq i64 %b.above, 0
   br i1 %b.anywhere, label %pointed, label %b.part
 b.part:
@@ -410,6 +412,7 @@ place:
   %p.ndim = phi i64 [ %ndim, %extents ], [ %b.ndim, %pointed ]
   %p.contiguous = phi i1 [ %contiguous, %extents ], [ true, %pointed ]
   %p.behind = phi i64 [ %behind, %extents ], [ %one.more, %pointed ]
+  %p.exact = phi i64 [ 0, %extents ], [ %b.exact, %pointed ]
   %size.at = getelementptr i64, ptr %at, i64 5
   %size = load i64, ptr %size.at
   %bytes = call i64 @volume(i64 %size, ptr %p.shape, i64 %p.ndim)
@@ -422,6 +425,11 @@ place:
   store i64 %p.last, ptr %end.at
   %small = icmp ule i64 %bytes, ${LARGEST}
   %simple = and i1 %small, %p.contiguous
+  %p.any.size = icmp eq i64 %p.exact, 0
+  %p.same.size = icmp eq i64 %p.exact, %bytes
+  %p.sized = or i1 %p.any.size, %p.same.size
+  br i1 %p.sized, label %p.known, label %next
+p.known:
   br i1 %simple, label %taken, label %slow
 rows:
   %steps.at = getelementptr i8, ptr %a.object, i64 40
@@ -442,7 +450,7 @@ reach:
   br label %taken
 taken:
   %slot.next = phi i64 [ %one.more, %bits ], [ %one.more, %integer ], [ %one.more, %truth ], [ %a.behind, %follow ], [ %a.behind, %reach ],
-                       [ %p.behind, %place ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
+                       [ %p.behind, %p.known ], [ %two.more, %parts ], [ %slot, %choose ], [ %slot, %same ], [ %slot, %tuple ],
                        [ %slot, %sized ], [ %one.more, %null ], [ %one.more, %ranged ], [ %one.more, %rounded ],
                        [ %one.more, %exact ], [ %one.more, %m.compare ]
   %k.next = add i64 %k, 1

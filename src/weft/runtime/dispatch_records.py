@@ -15,7 +15,8 @@ A record is a sequence of 64-bit words::
     and, as kernels of C dialects take them, of which each has one slot,
         kind 8 (None for a null pointer)
         kind 9 (arrays for pointers): the type of elements, a power of two less 1 of which the address is a multiple,
-            flags that it has at least (with `BEGINS`: nothing in front of it), bytes of an element
+            flags that it has at least (with `BEGINS`: nothing in front of it; above 33 bits: how many bytes it has),
+            bytes of an element
         kind 10 (int): 64 - its bits, the least and the greatest number
         kind 11 (float, to be rounded to 32 bits)        kind 12 (int for a float): 64 - its bits
         kind 13 (an extent, or a tuple of them, with no slot): 0 or how many, and up to three numbers
@@ -90,11 +91,14 @@ C_ORDER, READONLY = 1, 2
 RESULT_WORDS = 64
 """What a result may have, its frame included."""
 NO_FRAME = (1 << 64) - 1
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+CONTIGUOUS, OWNED, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 """Flags of NumPy's arrays."""
 
 BEGINS = 1 << 32
 """Beside these: an array is no part of anything that begins in front of it."""
+
+BYTES_FROM = 33
+"""The first bit of how many bytes an array has, if only such are taken."""
 
 _VARIADIC = 0x0C
 """Flags of code with ``*args`` or ``**keywords``."""

@@ -41,6 +41,9 @@ class LaunchTerms(Struct, frozen=True):
         It is for launches in which no two arrays overlap; there is a specialization for the others.
     warp
         Threads of a warp if the kernel uses warp operations, else 1; boxes have as many, and are warps.
+    sized
+        The numbers of parameters that lead to arrays of which the code gets the bytes, behind all arguments; -1 for 0
+        bytes, which nobody asks for.
     """
 
     barrier_width: int = 0
@@ -50,6 +53,7 @@ class LaunchTerms(Struct, frozen=True):
     arrays_apart: bool = False
     box_rows: int = 0
     box_columns: int = 0
+    sized: tuple[int, ...] = ()
 
     def has_box(self, block: tuple[int, int, int]) -> bool:
         """Whether work-groups of this size have the box that is for all of some size."""
@@ -169,10 +173,12 @@ class Specializations(Generic[SpecializedT]):
             if large:
                 code = self._specialized(code, replace(code.options, small_arrays=False))
             code = self._specialized(code, code.terms.options_for(code.options, shape))
+        options = code.options
         if code.terms.arrays_apart and overlapping():
-            code = self._specialized(code, replace(code.options, arrays_apart=False))
-        if code.options.array_begins and inside():
-            code = self._specialized(code, replace(code.options, array_begins=False))
+            options = replace(options, arrays_apart=False)
+        if options.array_begins and inside():
+            options = replace(options, array_begins=False)
+        code = self._specialized(code, options)
         if counts_lanes():
             counting = replace(code.options.switches, count_lanes=True)
             code = self._specialized(code, replace(code.options, switches=counting))

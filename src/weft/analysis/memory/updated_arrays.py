@@ -5,8 +5,8 @@ operation that may be done in any order: on integers, and on floats where the ke
 Then who updates an element when cannot be told from what is in memory behind the launch (privatization; Juravle, §4.1:
 a histogram is "atomic or privatized").
 
-How many bytes are updated is known where the extents of the array are parameters of the kernel, or where ranges bound
-the places of all updates.
+How many bytes are updated is known where the extents of the array, or its bytes, are parameters of the kernel, or where
+ranges bound the places of all updates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from weft.analysis.memory.update_counts import UpdateCount, update_counts
 from weft.analysis.questions.kills import Kills, Promise
 from weft.analysis.questions.places import Place, Places
 from weft.analysis.questions.polynomials import Atom, Narrow
-from weft.ir import Argument, Function, Instruction, Value
+from weft.ir import Argument, Function, Instruction
+from weft.ir.array_sizes import sized_parameters, updates_alone
 from weft.ir.effects import may_read, may_write
 from weft.ir.intrinsics import REASSOCIATE_ATTRIBUTE
 from weft.ir.types import I8, FloatType, IntType, PointerType, Type
@@ -42,7 +43,8 @@ class Extent(Struct, frozen=True):
     Parameters
     ----------
     size
-        Those of an element; or all, if there is no shape.
+        Those of an element; or all, if there is no shape. 1 where the one extent counts bytes, of which 0 may be any
+        number.
     shape, strides
         The numbers of the kernel's parameters that have its extents, and the bytes from one element to the next; no
         strides if elements lie one behind the other.
@@ -146,22 +148,10 @@ def _kind_of(updates: list[Instruction], reassociate: bool) -> str | None:
 def _are_alone(facts: FunctionFacts, argument: Argument, updates: list[Instruction], kills: Kills) -> bool:
     """Whether nothing else in the kernel reads or writes what the argument leads to, or shows it to others."""
     own = set(updates)
-    if not _leads_to(argument, own):
+    found = updates_alone(argument)
+    if not found or not found <= own:
         return False
     return all(i in own or _leaves_alone(i, argument, kills) for i in facts.instructions)
-
-
-def _leads_to(argument: Argument, updates: set[Instruction]) -> bool:
-    """Whether addresses computed from the argument are those of updates, and of nothing else."""
-    pending: list[Value] = [argument]
-    while pending:
-        pointer = pending.pop()
-        for user in pointer.instruction_users():
-            if user.op == "getelementptr" and user.operands[0] is pointer:
-                pending.append(user)
-            elif user.op != "icmp" and not (user in updates and user.operands[1] is not pointer):
-                return False
-    return True
 
 
 def _leaves_alone(instruction: Instruction, argument: Argument, kills: Kills) -> bool:
@@ -187,6 +177,9 @@ def _extent(
         if most <= LARGEST:
             return Extent(-(-most // size) * size)
     numbers = {a.name: k for k, a in enumerate(function.args)}
+    whole = sized_parameters(function.args).get(argument.index)
+    if whole is not None:
+        return Extent(1, (whole,))
     shape, strides = (tuple(_numbered(f"{argument.name}.{part}.", numbers)) for part in ("shape", "strides"))
     if not shape or len(strides) not in (0, len(shape)):
         return None

@@ -250,7 +250,8 @@ def _bytes(builder: Builder, array: UpdatedArray, args: Value) -> tuple[Value, V
         else:
             size = builder.binary("mul", size, length)
         fits = builder.binary("and", fits, builder.icmp("ule", size, most))
-    if extent.strides:
+    if extent.strides or extent.size < array.size:
+        fits = builder.binary("and", fits, builder.icmp("ne", size, const_int(0)))
         rest = builder.binary("and", size, const_int(array.size - 1))
         fits = builder.binary("and", fits, builder.icmp("eq", rest, const_int(0)))
     return size, fits
