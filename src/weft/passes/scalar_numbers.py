@@ -21,10 +21,14 @@ from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_addresses import widen_addresses
 from weft.transform.numbers.wide_comparisons import widen_comparisons
+from weft.transform.numbers.written_quotients import find_written_quotients
+from weft.transform.numbers.written_remainders import find_written_remainders
 
 
 def _replace_known_numbers(unit: ScalarUnit) -> bool:
     near = sum(map(choose_others, unit.module.definitions()))
+    near += sum(map(find_written_quotients, unit.module.definitions()))
+    near += sum(map(find_written_remainders, unit.module.definitions()))
     near += sum(map(replace_near_remainders, unit.module.definitions()))
     near += sum(map(replace_called_remainders, unit.module.definitions()))
     near += sum(map(count_bits, list(unit.module.definitions())))
@@ -70,7 +74,8 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
 
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
-    "no number of known sign is asked for it, none near a divisor divided for its remainder;"
+    "no number of known sign is asked for it, quotients and remainders are written as such,"
+    " none near a divisor is divided for it;"
     " bits are counted and turned around at once,"
     " multiples of quotients written as such, the other one of two is chosen",
     _replace_known_numbers,

@@ -14,7 +14,7 @@ below, too: ``i = ((y // h · depth + z)·h + y % h)·w + x``.
 What has to hold of the divisors is asked before a row of threads runs, by ``<kernel>.extents``: that w and h are at
 least two and below 2³¹, that what divides the number like h·w is that product, that what the source language has around
 its divisions for divisors that are zero or negative comes out as for others, and that indices do not count from the
-end. It returns w and h, or 0 for w where a row of threads is to run as it is.
+end, nor wrap around in 32 bits. It returns w and h, or 0 for w where a row of threads is to run as it is.
 
 Precondition: threads have one position (`weft.transform.groups.merge_groups`), guards are bounds of rows.
 Postcondition: the position along the dimension is x, those along the two others are y and z. Preserves the program
@@ -28,12 +28,14 @@ from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.types import F64, I1, I64
 from weft.transform.groups.id_coordinates import Splitting
 from weft.transform.groups.id_divisors import LARGEST, Divisors, settle_least
-from weft.transform.groups.id_numbers import POSITIONS
 from weft.transform.groups.row_values import RowValues
 from weft.transform.groups.work_items import WorkItems
 
 _FAR = float(1 << 62)
 """Indices that are less, as far as can be told, do not wrap."""
+
+_NEAR = float((1 << 31) - (1 << 10))
+"""Those of 32 bits that are less do not, in floats of which each operation is off by 2⁻⁵³ of the result at most."""
 
 _ZERO, _ONE = ConstInt(I64, 0), ConstInt(I64, 1)
 
@@ -72,7 +74,7 @@ def split_numbers(module: Module, kernel: Function, dimension: int, across: int)
     asked = (
         *(found.columns, found.rows, found.plane, found.depth, found.stack),
         *(v for v, _ in (*splitting.required, *splitting.multiples, *splitting.stacks)),
-        *(*splitting.positive, *splitting.indices),
+        *(*splitting.positive, *splitting.indices, *splitting.extended),
     )
     if not all(map(_is_defined, filter(None, asked))):
         return None
@@ -96,7 +98,7 @@ def _is_defined(value: Value) -> bool:
     return True
 
 
-def _is_near(values: RowValues, splitting: Splitting, index: Value) -> Value:
+def _is_near(values: RowValues, splitting: Splitting, index: Value, limit: float = _FAR) -> Value:
     """Whether an index is not negative, and does not wrap, as no number that it is made of is, nor their bound does.
 
     Sums and products that wrap on the way count the same in the end.
@@ -107,7 +109,7 @@ def _is_near(values: RowValues, splitting: Splitting, index: Value) -> Value:
     def bound(value: Value) -> Value:
         most = splitting.most(value)
         if value not in bounds and most is not None:
-            number = read(most.number if most.number is not None else POSITIONS)
+            number = read(most.number if most.number is not None else splitting.positions)
             for part in most.parts:
                 number = builder.binary("fdiv", number, read(part))
             bounds[value] = number
@@ -124,7 +126,7 @@ def _is_near(values: RowValues, splitting: Splitting, index: Value) -> Value:
     for i in splitting.terms(index) or ():
         a, b = map(bound, i.operands)
         bounds[i] = builder.binary(f"f{i.op}", a, b)
-    conditions.append(builder.fcmp("olt", bounds[index], ConstFloat.of(F64, _FAR)))
+    conditions.append(builder.fcmp("olt", bounds[index], ConstFloat.of(F64, limit)))
     for condition in conditions:
         fits = builder.binary("and", fits, condition)
     return fits
@@ -185,4 +187,6 @@ def _extents(values: RowValues, divisors: Divisors, splitting: Splitting) -> Fun
         fits = both(fits, builder.icmp("eq", values.copy(value), wanted))
     for index in splitting.indices:
         fits = both(fits, _is_near(values, splitting, index))
+    for index in splitting.extended:
+        fits = both(fits, _is_near(values, splitting, index, _NEAR))
     return values.finish(builder.select(fits, columns, _ZERO), rows, depth)

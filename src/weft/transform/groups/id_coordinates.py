@@ -15,9 +15,10 @@ from weft.ir import Argument, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import is_zero
-from weft.ir.types import I1, I64, IntType
+from weft.ir.intrinsics import SMALL_GRID, SMALL_GRID_ATTRIBUTE
+from weft.ir.types import I1, I32, I64, IntType
 from weft.transform.groups.id_divisors import CASTS, Division, Divisors, is_known, is_multiple, is_same
-from weft.transform.groups.id_numbers import Bound, Number
+from weft.transform.groups.id_numbers import POSITIONS, Bound, Number
 from weft.transform.groups.merge_groups import GRID_RANGE
 
 _EXACT = ("nuw", "nsw")
@@ -54,6 +55,11 @@ class Splitting:
         """Divisors of planes, or of stacks."""
         self.indices: list[Value] = []
         """Sums and products of positions and of what all threads share that have not to be negative, nor to wrap."""
+        self.extended: list[Value] = []
+        """Those of 32 bits that have not to wrap, as they are computed in 64."""
+        few = kernel.attribute(SMALL_GRID_ATTRIBUTE) is not None
+        self.positions = ConstInt(I64, SMALL_GRID) if few else POSITIONS
+        """How many there are at most."""
         self._numbers: dict[Value, Number] = {}
 
     def run(self) -> None:
@@ -135,6 +141,8 @@ class Splitting:
         elif i.op in CASTS and i.operands[0] in self._numbers:
             if i.op != "trunc" or "nsw" in i.flags:
                 self._numbers[i] = self._numbers[i.operands[0]]
+        elif i.op == "sext" and i.type == I64 and self._may_wrap(i.operands[0]):
+            self._extend(i)
         elif i.op == "select":
             self._choose(i)
         elif i.op == "and" and i.type == I1:
@@ -147,6 +155,30 @@ class Splitting:
         elif i.op == "add" and any(map(is_zero, i.operands)):
             self._replace(i, i.operands[1 if is_zero(i.operands[0]) else 0])
 
+    def _may_wrap(self, value: Value) -> bool:
+        """Whether it is a sum or a product of 32 bits as `terms` has them, of which a part may wrap around."""
+        if value.type != I32 or is_known(value, self._uniform):
+            return False
+        return any("nsw" not in i.flags for i in self.terms(value) or ())
+
+    def _extend(self, extension: Instruction) -> None:
+        """Let what is extended be computed in 64 bits: neighbours are not known of what may wrap around."""
+        index = extension.operands[0]
+        self.extended.append(index)
+        builder = Builder(before=extension)
+        builder.loc = extension.loc
+        wide: dict[Value, Value] = {}
+
+        def read(value: Value) -> Value:
+            if value not in wide:
+                wide[value] = builder.cast("sext", value, I64)
+            return wide[value]
+
+        for i in self.terms(index) or ():
+            first, second = map(read, i.operands)
+            wide[i] = builder.binary(i.op, first, second)
+        self._replace(extension, wide[index])
+
     def _replace(self, i: Instruction, by: Value) -> None:
         self._numbers.pop(i, None)
         replace_and_erase(i, by)
@@ -157,6 +189,9 @@ class Splitting:
             self._replace(i, arms[0 if condition.value else 1])
             return
         ours = [k for k, v in enumerate(arms) if v in self._numbers]
+        if len(ours) == 2 and _asks_for_exception(condition):
+            # PTX has numbers themselves for their remainders by zero.
+            del ours[0]
         if condition in self._uniform and len(ours) == 1:
             self.required.append((condition, ConstInt(I1, 1 - ours[0])))
             self._replace(i, arms[ours[0]])
@@ -329,3 +364,11 @@ class Splitting:
                 assert unit is not None
                 number = builder.binary("mul", number, unit, _EXACT)
         return number or _ZERO
+
+
+def _asks_for_exception(condition: Value) -> bool:
+    """Whether a condition is that a number is 0 or -1, by which programs do not divide as by others."""
+    if not isinstance(condition, Instruction) or condition.op != "icmp" or condition.predicate != "eq":
+        return False
+    by = condition.operands[1]
+    return isinstance(by, ConstInt) and by.signed in (0, -1)

@@ -31,6 +31,7 @@ from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I32, I64
 from weft.transform.numbers.accessed_indices import is_small, window
+from weft.transform.numbers.accessed_multiples import accessed_multiple, is_cut_multiple
 from weft.transform.numbers.anchored_sums import AnchoredSums
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
@@ -40,11 +41,14 @@ _MAX_DEPTH = 8
 def sign_indices(function: Function) -> int:
     """Compute indices as signed numbers where that is the same; return how many addresses that changed."""
     found = [i for i in function.instructions() if _has_unsigned_index(i, function)]
+    cut = [i for i in function.instructions() if is_cut_multiple(i)]
     extensions = [i for i in function.instructions() if _extends_sum(i)]
-    if not extensions:
+    if not extensions and not cut:
         return 0
     view = cfg_of(function)
     ranges = ranges_of(function, view)
+    multiples = {extension: accessed_multiple(extension, ranges, function) for extension in cut}
+    extensions = [i for i in extensions if multiples.get(i) is None]
     sums, changed = _Signed(ranges, AnchoredSums(function, view), {}, {}), 0
     extended: dict[tuple[Value, Value], Value] = {}
     for address in found:
@@ -62,6 +66,10 @@ def sign_indices(function: Function) -> int:
         address.flags = tuple(flag for flag in address.flags if flag == "inbounds")
         changed += 1
     changed += sum(_sign_accessed(extension, sums, function) for extension in extensions)
+    for extension, multiple in multiples.items():
+        if multiple is not None:
+            replace_and_erase(extension, multiple)
+            changed += 1
     remove_dead_instructions(function)
     return changed
 
