@@ -95,6 +95,31 @@ def test_what_may_be_further_away_is_divided(number: str, remainder: str, guard:
     assert write_module(module) == before
 
 
+@pytest.mark.parametrize(
+    ("guard", "left"), [("icmp slt i64 %x, %n", 0), ("icmp ne i64 %x, %n", 1), ("icmp sgt i64 %x, %n", 1)]
+)
+@pytest.mark.parametrize("asks_for_zero", [False, True])
+def test_divisors_that_a_guard_says_are_positive(guard: str, left: int, asks_for_zero: bool) -> None:
+    """As Python's remainder of numbers is written of whose sign nothing else is known."""
+    floored = (
+        "%r = srem i64 %v, %n\n  %both = xor i64 %r, %n\n  %differ = icmp slt i64 %both, 0\n"
+        "  %some = icmp ne i64 %r, 0\n  %low = and i1 %some, %differ\n  %more = select i1 %low, i64 %n, i64 0\n"
+        "  %result = add i64 %r, %more"
+    )
+    if asks_for_zero:
+        tested = (
+            "%following = add i64 %n, 1\n  %none = icmp ult i64 %following, 2\n"
+            "  %d = select i1 %none, i64 1, i64 %n\n  "
+        )
+        floored = tested + floored.replace("%n", "%d")
+    text = program("%v = add nsw i64 %x, -1", floored, guard).replace("range(i64 0, 1024) %n", "%n")
+    module = read_module(text)
+    assert replace_near_remainders(module.functions["f"]) == 1 - left
+    verify(module)
+    written = write_module(module)
+    assert ("xor" in written) == bool(left) and results(written) == results(text)
+
+
 def test_numbers_of_32_bits() -> None:
     text = program("%v = add nuw nsw i64 %x, 1", "%result = urem i64 %v, %n")
     text = text.replace("i64", "i32")

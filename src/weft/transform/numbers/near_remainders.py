@@ -23,6 +23,7 @@ from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import is_zero
 from weft.ir.types import I1, IntType
 from weft.transform.groups.row_values import limits_of
+from weft.transform.numbers.known_numbers import answer
 
 
 def replace_near_remainders(function: Function) -> int:
@@ -32,6 +33,9 @@ def replace_near_remainders(function: Function) -> int:
         return 0
     view = cfg_of(function)
     differences = Differences(ranges_of(function, view))
+    for remainder in asking:
+        _divide_by_itself(remainder, differences)
+        _ask_one_for_its_sign(remainder, differences)
     # What is known is of the program as it is.
     known = [(i, made) for i in asking if (made := _how_near(i, differences)) is not None]
     for remainder, (times, is_negative) in known:
@@ -59,6 +63,74 @@ def _may_be_near(instruction: Instruction) -> bool:
     if instruction.op not in ("urem", "srem") or not isinstance(instruction.type, IntType):
         return False
     return not isinstance(instruction.operands[1], ConstInt)
+
+
+def _divide_by_itself(remainder: Instruction, differences: Differences) -> None:
+    """Divide by n, not by 1 where n is 0 or -1, where the guard ``x < n`` says that n is positive."""
+    number, divisor = remainder.operands
+    if not isinstance(divisor, Instruction) or divisor.op != "select":
+        return
+    test, one, itself = divisor.operands
+    if (
+        isinstance(test, Instruction)
+        and test.block is not None
+        and _is_constant(one, 1)
+        and _is_zero_or_less_by_one(test, itself)
+        and differences.is_sum_not_negative(-1, ((itself, 1), (number, 1), (number, -1)), test.block)
+    ):
+        answer(test, 0)
+
+
+def _is_zero_or_less_by_one(test: Instruction, number: Value) -> bool:
+    """Whether it says that a number is 0 or -1, as LLVM asks for that: ``n + 1 < 2``."""
+    if test.op != "icmp" or test.predicate != "ult" or not _is_constant(test.operands[1], 2):
+        return False
+    following = test.operands[0]
+    if not isinstance(following, Instruction) or following.op != "add":
+        return False
+    return following.operands[0] is number and _is_constant(following.operands[1], 1)
+
+
+def _is_constant(value: Value, number: int) -> bool:
+    return isinstance(value, ConstInt) and value.value == number
+
+
+def _ask_one_for_its_sign(remainder: Instruction, differences: Differences) -> None:
+    """Write ``r != 0 and (r ^ n) < 0`` as ``r < 0``, where the guard ``x < n`` says that the divisor n is positive.
+
+    So remainders of Python are written where it is not known of n itself, as of a number that is given.
+    """
+    number, divisor = remainder.operands
+    both = [u for u in remainder.instruction_users() if u.op == "xor" and divisor in u.operands]
+    tests = [test for user in both for test in user.instruction_users() if _asks(test, user)]
+    block = remainder.block
+    assert block is not None
+    # What is divided is part of the sum so that what bounds it is seen.
+    if not tests or not differences.is_sum_not_negative(0, ((divisor, 1), (number, 1), (number, -1)), block):
+        return
+    for test in tests:
+        test.set_operand(0, remainder)
+        for user in [u for u in test.instruction_users() if u.op == "and"]:
+            asked = next((o for o in user.operands if _is_not_zero(o, remainder)), None)
+            if isinstance(asked, Instruction):
+                user.replace_all_uses(test)
+                user.erase()
+                if not asked.users:
+                    asked.erase()
+    for user in both:
+        if not user.users:
+            user.erase()
+
+
+def _is_not_zero(condition: Value, number: Value) -> bool:
+    """Whether it says that a number is not 0."""
+    return (
+        isinstance(condition, Instruction)
+        and condition.op == "icmp"
+        and condition.predicate == "ne"
+        and condition.operands[0] is number
+        and is_zero(condition.operands[1])
+    )
 
 
 def _how_near(remainder: Instruction, differences: Differences) -> tuple[int, bool] | None:
