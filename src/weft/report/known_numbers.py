@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from weft.frontend.python.components import parameter_components
 from weft.frontend.python.types import KernelType
+from weft.runtime.row_numbers import slots_of_difference
 
 
 def where_known(
@@ -26,5 +27,10 @@ def where_known(
             item = "".join(f"[{i}]" for i in component.path)
             dimension = f".shape[{component.dim}]" if component.role == "extent" else ""
             slots.append(f"{name}{item}{dimension}")
-    told = " and ".join(f"{slots[slot]} is {number}" for slot, number in known)
+    told = " and ".join(_told(slots, slot, number) for slot, number in known)
     return f" where {told}" if told else ""
+
+
+def _told(slots: Sequence[str], slot: int, number: float) -> str:
+    two = slots_of_difference(slot)
+    return f"{slots[slot]} is {number}" if two is None else f"{slots[two[0]]} is {slots[two[1]]}"

@@ -472,12 +472,19 @@ hold:
   %r.least.at = getelementptr i64, ptr %r.at, i64 2
   %r.greatest.at = getelementptr i64, ptr %r.at, i64 3
   %r.word = load i64, ptr %r.slot.at
-  %r.slot = and i64 %r.word, 4294967295
+  %r.slot = and i64 %r.word, 65535
+  %r.low = and i64 %r.word, 4294967295
+  %r.second = lshr i64 %r.low, 16
   %r.others = lshr i64 %r.word, 32
   %r.least = load i64, ptr %r.least.at
   %r.greatest = load i64, ptr %r.greatest.at
   %r.value.at = getelementptr i64, ptr %slots, i64 %r.slot
-  %r.first = load i64, ptr %r.value.at
+  %r.one = load i64, ptr %r.value.at
+  %r.second.at = getelementptr i64, ptr %slots, i64 %r.second
+  %r.second.value = load i64, ptr %r.second.at
+  %r.difference = sub i64 %r.one, %r.second.value
+  %r.is.one = icmp eq i64 %r.second, 0
+  %r.first = select i1 %r.is.one, i64 %r.one, i64 %r.difference
   br label %product
 product:
   %r.factor = phi i64 [ 0, %hold ], [ %r.factor.next, %multiplied ]

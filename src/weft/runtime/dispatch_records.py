@@ -24,7 +24,8 @@ A record is a sequence of 64-bit words::
         kind 16 (local memory, an object that holds an int): how many bytes, what is in the slot; above 8 bits, as well
 
     how many slots are restricted, and for each its place, the least and the greatest number in it; of a product of
-    slots the place of the first, above whose 32 bits is how many others follow it
+    slots the place of the first, above whose 32 bits is how many others follow it; of a difference of two, the place
+    of the first, above whose 16 bits is that of the second
 
 A result that is an array, or a tuple of arrays and numbers, has as many items as its "bits" say, and of each is known::
 

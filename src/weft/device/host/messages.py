@@ -24,7 +24,7 @@ from weft.codegen.arena import ArenaNeeds
 from weft.codegen.order.run_unit import RunUnit
 from weft.device.compiled import CompiledKernel
 from weft.device.host.shared_library import kernel_library
-from weft.runtime.row_numbers import Known
+from weft.runtime.row_numbers import Known, slots_of_difference
 
 _LENGTH = struct.Struct("<Q")
 NUMBER = struct.Struct("<q")
@@ -71,7 +71,8 @@ def code_answer(code: CompiledKernel, block: tuple[int, int, int]) -> Answer:
     arena = ArenaNeeds(**facts["arena"])
     lanes = (*arena.lanes, 1, 1, 1)[:3]
     chunk = RunUnit(**facts["run_unit"]).groups(block)
-    lengths = code.row_numbers
+    # The host compares slots with numbers only, and extents of arrays are Python's.
+    lengths = [pair for pair in code.row_numbers if slots_of_difference(pair[0]) is None]
     made = Answer().add(0, str(library), facts["entry"], arena.fixed, arena.per_lane_group, *lanes, chunk)
     return made.add(len(lengths), *(n for pair in lengths for n in pair))
 

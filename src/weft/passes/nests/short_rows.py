@@ -1,8 +1,10 @@
 """Rows whose lengths are parameters: which these are, and code for launches that know them, for every door.
 
 =================  ============================================================================================
-known parameters   parameters of which the caller has promised the value are numbers (`CompileOptions.known`)
-short rows         loops along short rows are written out; parameters that rows have their lengths from are noted
+known parameters   parameters of which the caller has promised the value are numbers (`CompileOptions.known`), and one
+                   where two are equal
+short rows         loops along short rows are written out; parameters that rows have their lengths from are noted, and
+                   extents of arrays that matter if they are equal
 =================  ============================================================================================
 
 The general code of a function tells by these notes which numbers to look at; `weft.runtime.row_numbers` does.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from weft.analysis.integers.equal_extents import equal_extents
 from weft.analysis.loops.row_loops import LONGEST_KNOWN, row_loops, straight_rows
 from weft.diag.remarks import RemarkKind, RemarkLog
 from weft.ir import ConstFloat, ConstInt, Function, Module
@@ -22,6 +25,7 @@ from weft.options import Timings
 from weft.passes.declared import Pass
 from weft.passes.runner import Runner
 from weft.passes.scalar import CANONICAL
+from weft.runtime.row_numbers import difference_of, slots_of_difference
 from weft.target.machine import TargetSpec
 from weft.transform.loops.unroll_rows import unroll_rows
 
@@ -69,8 +73,18 @@ class RowUnit(Protocol):
 
 
 def _know_numbers(unit: RowUnit) -> None:
+    arguments = list(unit.function.args)
+    for index, _ in unit.known:
+        two = slots_of_difference(index)
+        if two is not None:
+            first, second = (arguments[n] for n in two)
+            if first is not second:
+                second.replace_all_uses(first)
+                arguments = [first if a is second else a for a in arguments]
     for index, value in unit.known:
-        argument = unit.function.args[index]
+        if slots_of_difference(index) is not None:
+            continue
+        argument = arguments[index]
         if isinstance(argument.type, FloatType):
             argument.replace_all_uses(ConstFloat.of(argument.type, value))
         else:
@@ -97,6 +111,8 @@ def _write_out(unit: RowUnit) -> bool:
         for number in row.numbers:
             if number not in known:
                 found[number] = LONGEST_KNOWN
+    pairs = (difference_of(*pair) for pair in equal_extents(function))
+    found |= dict.fromkeys((pair for pair in pairs if pair not in known), 0)
     unit.row_numbers = tuple(sorted(found.items()))
     return bool(asked)
 
