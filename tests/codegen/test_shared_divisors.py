@@ -51,8 +51,10 @@ def test_there_is_one_inverse_for_all_lanes(kind: type, fastmath) -> None:
 
 @pytest.mark.optimized
 def test_what_differs_from_lane_to_lane_is_divided_by() -> None:
-    x, out = np.random.default_rng(2).random(100) + 0.5, np.zeros(100)
+    # Quotients of doubles are taken from estimates on some processors.
+    x = np.random.default_rng(2).random(100, np.float32) + np.float32(0.5)
+    out = np.zeros(100, np.float32)
     kernel = cuda.jit(each, fastmath=True)
-    kernel[1, 128](x, 3.0, out)
-    np.testing.assert_allclose(out, 3 / x)
+    kernel[1, 128](x, np.float32(3), out)
+    np.testing.assert_allclose(out, 3 / x, rtol=1e-6)
     assert divisions(kernel) > 0
