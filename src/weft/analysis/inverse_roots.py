@@ -12,7 +12,6 @@ from weft.machine.targets import Isa
 MOST = 6
 """Roots in a product: a number counts for two."""
 
-
 LEAST_GUESSES = 16
 """Doubles in lanes that are guessed together wherever they are; fewer only in loops of one block. Barnes-Hut in loops
 of 8, behind branches that the data decide, lost with guesses on AVX2 (8.3 ms, 9.0 to 11.3), while n-body gained."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weft.analysis.flushed_numbers import LEFT, flushes_all
 from weft.analysis.memory.updated_arrays import updated_arrays
 from weft.codegen.stack import lanes_with_room, require_room
@@ -9,6 +11,7 @@ from weft.codegen.work_groups.barrier_checks import analyze_group
 from weft.codegen.work_groups.group_copies import mark_updates
 from weft.diag.remarks import RemarkKind
 from weft.graph.loops import loop_forest
+from weft.ir import BasicBlock
 from weft.ir.cfg_view import cfg_of
 from weft.ir.intrinsics import asks_for_lanes
 from weft.ir.locations import span_of
@@ -86,13 +89,10 @@ def _turn_loops(unit: KernelUnit) -> bool:
     # Before numbers become known, as they would settle some of the tests that are looked for.
     unit.runner.watched_by().run((CANONICAL,), unit)
     headers = undo_unrolling(unit.function)
-    for header in headers:
-        unit.remarks.add(
-            RemarkKind.TRANSFORM,
-            "this loop was unrolled, with what is left of its rounds in code of their own: it is one loop again",
-            span_of(header.terminator),
-            pass_name=TURNED_LOOPS.name,
-        )
+    text = (
+        "this loop was unrolled, with what is left of its rounds in code of their own: it is one loop again"
+    )
+    _say_of_loops(unit, headers, RemarkKind.TRANSFORM, text, TURNED_LOOPS.name)
     return bool(headers) | bool(test_at_head(unit.function))
 
 
@@ -113,27 +113,26 @@ def _write_out_shuffles(unit: KernelUnit) -> bool:
 def _run_rounds_together(unit: KernelUnit) -> bool:
     # With barriers before and behind a loop, one in it is nothing new.
     headers = run_rounds_together(unit.function, analyze_group(unit.function))
-    for header in headers:
-        unit.remarks.add(
-            RemarkKind.MEMORY,
-            f"what threads load here is far from round to round: all threads of a work-group run {ROUNDS} rounds,"
-            f" wait for each other, and run the next {ROUNDS}",
-            span_of(header.terminator),
-            pass_name=ROUNDS_TOGETHER.name,
-        )
+    text = (
+        f"what threads load here is far from round to round: all threads of a work-group run {ROUNDS} rounds,"
+        f" wait for each other, and run the next {ROUNDS}"
+    )
+    _say_of_loops(unit, headers, RemarkKind.MEMORY, text, ROUNDS_TOGETHER.name)
     return bool(headers)
 
 
 def _fill_row_by_row(unit: KernelUnit) -> bool:
     headers = fill_row_by_row(unit.function, analyze_group(unit.function))
-    for header in headers:
-        unit.remarks.add(
-            RemarkKind.TRANSFORM,
-            "which thread runs an iteration of this loop does not matter: neighbours run along a row of what is filled",
-            span_of(header.terminator),
-            pass_name=TILE_ROWS.name,
-        )
+    text = "which thread runs an iteration of this loop does not matter: neighbours run along a row of what is filled"
+    _say_of_loops(unit, headers, RemarkKind.TRANSFORM, text, TILE_ROWS.name)
     return bool(headers)
+
+
+def _say_of_loops(
+    unit: KernelUnit, headers: Iterable[BasicBlock], kind: RemarkKind, text: str, name: str
+) -> None:
+    for header in headers:
+        unit.remarks.add(kind, text, span_of(header.terminator), pass_name=name)
 
 
 def _has_atomics(unit: KernelUnit) -> bool:

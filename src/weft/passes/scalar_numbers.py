@@ -128,8 +128,8 @@ WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
 )
 INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
     "inverse roots",
-    "under fastmath no vector of doubles is divided by roots; where the processor has estimates of inverses,"
-    " loops that would wait for its divider use them",
+    "under fastmath vectors of doubles are multiplied by inverse roots, not divided by roots, where that is faster;"
+    " where the processor has estimates of inverses, loops that would wait for its divider use them",
     _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,

@@ -14,11 +14,11 @@ A root that divides several numbers is inverted once; each is multiplied by it t
 would not in the end. Quotients by zero are whatever they are, and with AVX2 those by roots of subnormal numbers: under
 fastmath nothing may be infinite.
 
-Precondition: plain LLVM IR. Postcondition: with AVX-512, and with AVX2 where there are 16 lanes
-or the loop is one block, no vector of doubles is divided by a product of a root
-and what it is the root of, where the root is used for nothing else and all flags of fastmath stand at the root, the
-quotient and the product (`weft.analysis.inverse_roots`). Preserves the program under FR and OBL, but for a few units in
-the last place: 3 where a root divides one number, 2 where it divides several itself, 9 where its fifth power does.
+Precondition: plain LLVM IR. Postcondition: with AVX-512, and with AVX2 where there are 16 lanes or the loop is one
+block, no vector of doubles is divided by a product of a root and what it is the root of, where the root is used for
+nothing else and all flags of fastmath stand at the root, the quotient and the product
+(`weft.analysis.inverse_roots`). Preserves the program under FR and OBL, but for a few units in the last place: 3 where
+a root divides one number, 2 where it divides several itself, 9 where its fifth power does.
 """
 
 from __future__ import annotations
