@@ -123,7 +123,10 @@ def _run_rounds_together(unit: KernelUnit) -> bool:
 
 def _fill_row_by_row(unit: KernelUnit) -> bool:
     headers = fill_row_by_row(unit.function, analyze_group(unit.function))
-    text = "which thread runs an iteration of this loop does not matter: neighbours run along a row of what is filled"
+    text = (
+        "which thread runs an iteration of this loop does not matter: in work-groups of as many threads as it steps by,"
+        " neighbours run along a row of what is filled"
+    )
     _say_of_loops(unit, headers, RemarkKind.TRANSFORM, text, TILE_ROWS.name)
     return bool(headers)
 
