@@ -49,6 +49,7 @@ OPTIONAL_PASSES = {
             "rolled loops",
             "rounds together",
             "row copies",
+            "row strips",
             "rows in turn",
             "scalar replacement",
             "set tests",

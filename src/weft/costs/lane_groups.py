@@ -17,6 +17,7 @@ from weft.analysis.loops.own_walks import (
     walks_apart,
 )
 from weft.analysis.loops.reread_rows import reread_rows
+from weft.analysis.loops.row_strips import row_strips
 from weft.analysis.memory.far_steps import PAGE, far_step
 from weft.costs.clamped_windows import is_clamped_window
 from weft.costs.constants import constants_of
@@ -24,6 +25,7 @@ from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
 from weft.costs.lane_registers import LaneRegisters
 from weft.costs.lane_turns import is_plain_update
 from weft.costs.loaded_lengths import counts_to_loaded
+from weft.costs.own_rows import in_pieces, own_row_cost
 from weft.costs.regions import RegionCosts
 from weft.costs.run_addresses import run_addresses, with_addresses
 from weft.costs.unrolled_loops import LARGEST, loops_of_known_rounds
@@ -94,7 +96,10 @@ class WidthModel:
         self._order = reverse_postorder(self._view.cfg.succs)
         self._regions = regions_by_size(divergence)
         self._rows = reread_rows(divergence)
-        self._copied = with_addresses(load for row in self._rows.rows for load in row.reads)
+        one = sum(extent != 1 for extent in divergence.engine.threads.domain.extents) == 1
+        self._strips = row_strips(divergence, behind_guards=True).strips if one else ()
+        stripped = (access for strips in self._strips for access in strips.accesses)
+        self._copied = with_addresses([*(load for row in self._rows.rows for load in row.reads), *stripped])
         self._registers = LaneRegisters(divergence, isa, self._in_vectors)
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
@@ -109,11 +114,16 @@ class WidthModel:
                 type = instruction.accessed_type if instruction.is_plain_access else instruction.type
                 if type in (VOID, I1) or instruction.is_phi or not self._is_vector(instruction):
                     continue
-                if instruction in self._copied and instruction.op != "load":
+                if instruction in self._copied and not instruction.is_plain_access:
                     continue
                 bits = 8 * self._layout.size(type)
                 work[bits] = work.get(bits, 0.0) + weight * bits
         return max(work, key=lambda b: (work[b], b)) if work else 32
+
+    def in_strips(self, width: int) -> set[Instruction]:
+        """Accesses of rows of lanes' own that are made a line of the cache at a time in so many lanes."""
+        strips = in_pieces(self._strips, width, self._isa)
+        return {access for each in strips for access in each.accesses}
 
     def cycles_of_thread(self, width: int, *, waiting: float = 1.0, latency: float | None = None) -> float:
         """Cycles that a thread takes in lane groups of `width`; what it looks up is there after a `latency`, if told.
@@ -134,6 +144,10 @@ class WidthModel:
         for load in reads:
             bits = 8 * self._layout.size(load.type)
             copied[load] = memory_cost("load", "contiguous", bits, width, self._isa).cycles
+        stripped = self.in_strips(width)
+        copied |= dict.fromkeys(with_addresses(stripped), 0.0)
+        for access in stripped:
+            copied[access] = own_row_cost(access, width, self._isa)
         recurrences = self._recurrences(constants.miss_latency if latency is None else latency)
         total: dict[Loop | None, float] = {}
         shared: dict[Loop | None, float] = {}

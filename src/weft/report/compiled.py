@@ -28,6 +28,7 @@ _OWN_FORMS = {
     "runs": "rows",
     "chunks": "pieces",
     "structures": "pieces",
+    "own rows": "pieces",
     "neighbours": "neighbours",
     "table": "table",
     "lane by lane": "lane by lane",

@@ -8,7 +8,7 @@ around come back to, as a small matrix that all rounds read, stays near: such ac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.divergence.result import Form
@@ -66,12 +66,13 @@ def keeps_own_stack(divergence: Divergence, blocks: Iterable[BasicBlock]) -> boo
     )
 
 
-def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
+def goes_along_rows(divergence: Divergence, least: int = 1, in_strips: Collection[Instruction] = ()) -> bool:
     """Whether lanes go along rows of their own at equal distances, be they far apart or not: in step, each has a line.
 
     Rows at equal distances may all begin in one set of the nearest cache. Those whose places are loaded, or found by
     what is, begin in any. Rows that are gone through again and again are none, as they are copied side by side where
-    they fit, nor are those of which loops around others take a step, nor those of elements of less than `least` bytes.
+    they fit, nor are those of which loops around others take a step, nor those of elements of less than `least` bytes,
+    nor those that are met a line of the cache at a time, `in_strips`.
     """
     layout = divergence.function.layout
     view, loops = divergence.facts.view, divergence.facts.propagation.loops
@@ -84,7 +85,7 @@ def goes_along_rows(divergence: Divergence, least: int = 1) -> bool:
         for number, block in enumerate(view.blocks)
         if (loop := loops.innermost[number]) is not None and not loop.children
         for access in block.instructions
-        if access not in again
+        if access not in again and access not in in_strips
     )
 
 

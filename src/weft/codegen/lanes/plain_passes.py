@@ -11,10 +11,12 @@ from collections.abc import Collection
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.loops.reread_rows import reread_rows
+from weft.analysis.loops.row_strips import row_strips
 from weft.codegen.lanes.lane_unit import LaneUnit
 from weft.codegen.lanes.obstacles import clear_obstacles, why_not_vectorized
 from weft.codegen.simd_functions.lanes_in_turn import run_in_turn
 from weft.costs.constants import constants_of
+from weft.costs.own_rows import in_pieces
 from weft.costs.replaced_loads import ReplacedLoads
 from weft.ir import Function, Instruction
 from weft.ir.cfg_edit import remove_dead_instructions
@@ -25,6 +27,7 @@ from weft.transform.loops.copy_rows import copy_rows
 from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
+from weft.transform.loops.strips_of_rows import access_in_strips
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.equal_numbers import use_common_numbers
@@ -147,6 +150,20 @@ def _copy_rows(unit: LaneUnit) -> bool:
     unit.summary.copied = [span_of(row.loads[0]) for row in rows]
     unit.summary.replacement.arrays_apart |= found.arrays_apart
     copy_rows(unit.function, rows)
+    unit.forget()
+    return True
+
+
+def _access_in_strips(unit: LaneUnit) -> bool:
+    if unit.form.entry_mask is not None or sum(extent > 1 for extent in unit.lanes.extents) != 1:
+        return False
+    found = row_strips(unit.divergence)
+    strips = in_pieces(found.strips, unit.lanes.width, unit.isa)
+    if not strips:
+        return False
+    unit.summary.strips = [span_of(access) for s in strips for access in s.accesses]
+    unit.summary.replacement.arrays_apart |= found.arrays_apart
+    access_in_strips(unit.function, strips)
     unit.forget()
     return True
 
@@ -304,6 +321,15 @@ ROW_COPIES: Pass[LaneUnit] = Pass(
     optional=True,
     applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
 )
+ROW_STRIPS: Pass[LaneUnit] = Pass(
+    "row strips",
+    "rows of lanes' own that loops go along are loaded and stored a line of the cache at a time",
+    _access_in_strips,
+    requires=(VECTORIZABLE, UNMASKED),
+    provides=(VECTORIZABLE, UNMASKED),
+    optional=True,
+    applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
+)
 ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
     "aligned versions",
     "lane groups whose numbers are all of one stretch have a version, where its accesses are better",
@@ -392,5 +418,5 @@ BODIES = (KNOWN_NUMBERS, NARROW_PHIS, MEETING_STORES, ROWS_IN_TURN, OBSTACLES)
 """On the body of a loop, before its lanes are planned; kernels have the same on their modules."""
 
 _VERSIONS = (ALIGNED_VERSIONS, INNER_VERSIONS, FRONT_VERSIONS, FULL_GROUPS)
-REWRITES = (COMMON_NUMBERS, SHARED_STACKS, ROW_COPIES, *_VERSIONS, SCALAR_REPLACEMENT)
+REWRITES = (COMMON_NUMBERS, SHARED_STACKS, ROW_COPIES, *_VERSIONS, SCALAR_REPLACEMENT, ROW_STRIPS)
 """On what goes into lanes, before its control flow is changed."""

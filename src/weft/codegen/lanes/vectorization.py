@@ -33,6 +33,8 @@ class VectorizationSummary(Struct):
         Where threads walk by one stack instead of each by its own.
     copied
         Where rows are read that are copied, since threads read them again and again.
+    strips
+        Where rows of threads' own are accessed a line of the cache at a time.
     aligned
         Whether there is a version for lane groups whose numbers are all of one stretch.
     front
@@ -64,6 +66,7 @@ class VectorizationSummary(Struct):
     small: int = 0
     together: list[SourceSpan | None] = field(default_factory=list)
     copied: list[SourceSpan | None] = field(default_factory=list)
+    strips: list[SourceSpan | None] = field(default_factory=list)
     aligned: bool = False
     front: bool = False
     inner: bool = False

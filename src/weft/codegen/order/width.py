@@ -37,6 +37,7 @@ from weft.costs.constants import constants_of
 from weft.costs.lane_groups import WidthModel
 from weft.costs.lane_turns import MOST_WRITTEN_OUT, makes_updates_in_turn
 from weft.costs.one_thread import cycles_alone, may_be_alone, may_turn_out_far, searches
+from weft.costs.own_rows import lanes_of_strips
 from weft.machine.targets import Isa
 from weft.transform.numbers.meetings import divides_into_stretches
 
@@ -255,8 +256,13 @@ class _Weights:
             # on Zen 3: `least_gaps` of bench/fits takes 0.74 of the time in 64 lanes where its tree is far away, 1.07
             # in the nearest cache; hash chains 0.7 and 1.08. With SSE2 twice as many were no faster.
             most = min(MAX_WIDTH, 2 * most)
-        if goes_along_rows(divergence, self.constants.crowding) or scatters_in_own_rows(divergence):
+        in_strips = self.model.in_strips(self._least)
+        if goes_along_rows(divergence, self.constants.crowding, in_strips) or scatters_in_own_rows(
+            divergence
+        ):
             most = max(self._least, min(most, WAYS))
+        if in_strips:
+            most = max(self._least, min(most, lanes_of_strips(self._bits, isa)))
         most = min(most, allowed)
         self._widths = [self._least]
         while self._widths[-1] < most:

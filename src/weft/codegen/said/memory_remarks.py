@@ -8,6 +8,7 @@ MEMORY_REMARKS = {
     "scatter": "this store is a scatter: its addresses are not neighbours",
     "neighbours": "this {op} is a vector access where its addresses turn out to be neighbours, else lane by lane",
     "interleaved": "this {op} is made by wide accesses and shuffles, with its neighbours",
+    "own rows": "this {op} is made in pieces of each lane's row, with its neighbours",
     "structures": "this {op} is made in pieces of its structures, with its neighbours",
     "runs": "this {op} is made by an access for each row of the threads that run together",
     "chunks": "this {op} is made in contiguous pieces, which are shuffled between memory and lanes",

@@ -108,6 +108,13 @@ def remark_vectorization(
             place,
             pass_name="row copies",
         )
+    for place in summary.strips:
+        log.add(
+            RemarkKind.TRANSFORM,
+            f"each of the {what} goes along a row of its own here: rows are accessed a line of the cache at a time",
+            place,
+            pass_name="row strips",
+        )
     if summary.aligned:
         log.add(
             RemarkKind.TRANSFORM,

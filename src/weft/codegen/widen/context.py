@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from weft.codegen.widen.gather_pairs import GatherPair
     from weft.codegen.widen.joint_stores import JointStores
     from weft.codegen.widen.own_places import OwnObjects
+    from weft.codegen.widen.own_rows import OwnRow
     from weft.codegen.widen.shifted import Row
     from weft.codegen.widen.simd_calls import FindSimd
 
@@ -71,7 +72,7 @@ class Widening:
         The instruction set that the code is for: it decides between forms, all of which every machine can run.
     addresses
         Which accesses of one thread overlap.
-    groups, pairs, joint_stores
+    groups, pairs, own_rows, joint_stores
         Accesses that are made together, for each block whose accesses have been looked at.
     own_objects
         What is known of lanes' own objects that they access at places of their own.
@@ -115,6 +116,7 @@ class Widening:
         self.addresses = LinearAliasAnalysis(divergence.engine.objects, layout, promise)
         self.groups: dict[BasicBlock, dict[Instruction, AccessGroup]] = {}
         self.pairs: dict[BasicBlock, dict[Instruction, GatherPair]] = {}
+        self.own_rows: dict[BasicBlock, dict[Instruction, OwnRow]] = {}
         self.joint_stores: dict[BasicBlock, dict[Instruction, JointStores]] = {}
         self.own_objects: OwnObjects | None = None
         self.asked_next: dict[object, list[int]] = {}

@@ -10,6 +10,7 @@ other numbers             wide accesses and shuffles, together with neighbours (
 expressions in a box     contiguous pieces, loaded once and shuffled into lanes (`chunked`)
 numbers in some dimension an access for each run of neighbours, an element for lanes that share it (`runs`)
 counters of lanes' own    where there is no scatter, an update for each lane (`apart_updates`)
+neighbours in each lane   pieces of each lane's row, transposed (`own_rows`)
 from thread numbers       one vector access where lanes turn out to be neighbours (`neighbours`), else as follows
 anything else             gather or scatter
 ========================  ==================================================================================
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.analysis.loops.own_walks import may_be_neighbours
 from weft.codegen.widen.access_groups import AccessGroup, constant_stride, find_groups, is_worth_it
 from weft.codegen.widen.apart_updates import update_of, widen_apart_update
 from weft.codegen.widen.chunked import Chunks, chunks_of, load_chunks, store_chunks
@@ -35,6 +37,7 @@ from weft.codegen.widen.memory_order import in_memory_order
 from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.next_places import ask_for_next
 from weft.codegen.widen.own_places import load_own, store_own
+from weft.codegen.widen.own_rows import OwnRow, find_own_rows, load_own_row, store_own_row
 from weft.codegen.widen.read_ahead import read_ahead
 from weft.codegen.widen.runs import load_rows, load_runs, runs_of, store_rows, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
@@ -83,6 +86,25 @@ def _pair_of(w: Widening, load: Instruction) -> GatherPair | None:
     return w.pairs[block].get(load)
 
 
+def _own_row_of(w: Widening, access: Instruction) -> OwnRow | None:
+    """The row of each lane's own that this access belongs to, if it does to one."""
+    block = access.block
+    assert block is not None
+    if w.mask is not None or sum(extent > 1 for extent in w.lanes.extents) != 1:
+        return None
+    if block not in w.own_rows:
+        w.own_rows[block] = find_own_rows(w, block, lambda other: _is_apart(w, other))
+    return w.own_rows[block].get(access)
+
+
+def _is_apart(w: Widening, access: Instruction) -> bool:
+    """Whether an access is a gather or a scatter of whose lanes nothing is known, or that they are some step apart."""
+    if address_form(w, access) != "gather" or _group_of(w, access) is not None:
+        return False
+    on_stack = bool(w.divergence.engine.leads_to_stack(access.pointer))
+    return not on_stack and not may_be_neighbours(access, w.divergence) and runs_of(w, access) is None
+
+
 def widen_load(w: Widening, load: Instruction) -> None:
     """Widen a plain load."""
     group = _group_of(w, load)
@@ -100,6 +122,12 @@ def widen_load(w: Widening, load: Instruction) -> None:
             w.set_vector(load, broadcast(w.builder, loaded, w.lanes))
         return
     if form == "gather" and load_own(w, load):
+        return
+    row = _own_row_of(w, load) if form == "gather" else None
+    if row is not None:
+        w.remark(load, "own rows")
+        if load is row.leader:
+            load_own_row(w, row)
         return
     chunks = chunks_of(w, load) if form == "gather" else None
     if chunks is not None:
@@ -161,6 +189,12 @@ def widen_store(w: Widening, store: Instruction) -> None:
         _store_one(w, store, value, pointer)
         return
     if form == "gather" and store_own(w, store):
+        return
+    row = _own_row_of(w, store) if form == "gather" else None
+    if row is not None:
+        w.remark(store, "own rows")
+        if store is row.leader:
+            store_own_row(w, row)
         return
     chunks = chunks_of(w, store) if form == "gather" else None
     if isinstance(chunks, Chunks):

@@ -1,0 +1,173 @@
+"""Neighbours in rows of each lane's own are accessed in pieces of 128 bits, and transposed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import weft
+from codegen.kernels import agree, guarded, kernel_text, stored, widened
+from codegen.machine_code import ISAS, WIDTHS
+from codegen.structures import loads, mixed, stores
+from codegen.test_forms import lines
+from weft import cuda
+from weft.machine.targets import AVX2, AVX512, SSE2, Isa
+
+APART = 32
+"""Fields from thread to thread: more than are accessed together as parts of structures."""
+
+INDEX = (
+    "  %p = getelementptr i32, ptr %in, i64 %tid\n  %word = load i32, ptr %p, align 4\n"
+    "  %own32 = and i32 %word, 7\n  %own = zext nneg i32 %own32 to i64\n"
+)
+
+
+def load_row(which: list[int], type: str = "i32") -> str:
+    return INDEX + loads(APART, which, type, "%own")
+
+
+KERNELS = {
+    "eight": load_row([*range(8)]) + mixed(8) + stored("%m"),
+    "eight in any order": load_row([5, 3, 0, 7, 1, 2, 6, 4]) + mixed(8) + stored("%m"),
+    "nine from the middle": load_row([*range(7, 16)]) + mixed(9) + stored("%m"),
+    "twenty": load_row([*range(20)]) + mixed(20) + stored("%m"),
+    "four": load_row([*range(4)]) + mixed(4) + stored("%m"),
+    "three": load_row([*range(3)]) + mixed(3) + stored("%m"),
+    "doubles": INDEX
+    + loads(16, [*range(4)], "i64", "%own")
+    + mixed(4, "i64")
+    + "  %low = trunc i64 %m to i32\n"
+    + stored("%low"),
+}
+
+
+@pytest.mark.parametrize("body", KERNELS.values(), ids=KERNELS)
+def test_loads_agree_with_the_interpreter(body: str) -> None:
+    for k, (width, isa) in enumerate(zip(WIDTHS[1::2], itertools.cycle(ISAS), strict=False)):
+        agree(kernel_text(guarded(body) if k % 2 else body), width, isa)
+
+
+def stored_row(which: list[int], between: str = "") -> str:
+    """Threads store to eight rows, of which each has one value an element, whichever thread stores it."""
+    values = "".join(f"  %s{k} = add i32 %own32, {100 + k}\n" for k in range(len(which)))
+    text = INDEX + values
+    parts = stores(APART, which, [f"%s{k}" for k in range(len(which))], index="%own").splitlines(
+        keepends=True
+    )
+    parts.insert(len(parts) // 2 // 2 * 2, between)
+    return text + "".join(parts)
+
+
+@pytest.mark.parametrize("which", [[*range(8)], [5, 3, 0, 7, 1, 2, 6, 4], [*range(3, 24)], [*range(4)]])
+def test_stores_agree_with_the_interpreter(which: list[int]) -> None:
+    for k, (width, isa) in enumerate(zip(WIDTHS[1::2], itertools.cycle(ISAS), strict=False)):
+        body = stored_row(which)
+        agree(kernel_text(guarded(body) if k % 2 else body), width, isa)
+
+
+def pieces(text: str, op: str, type: str = r"<4 x i32>") -> int:
+    return len(lines(text, rf"{op} {type}"))
+
+
+@pytest.mark.parametrize(
+    ("isa", "width"), [(SSE2, 8), (AVX2, 8), (AVX512, 16)], ids=["sse2", "avx2", "avx512"]
+)
+def test_each_lane_has_a_piece_for_four_elements(isa: Isa, width: int) -> None:
+    text = widened(kernel_text(KERNELS["eight"]), width, isa)
+    assert pieces(text, "load") == 2 * width and not lines(text, "gather")
+
+
+def test_a_gather_is_no_worse_than_one_piece() -> None:
+    assert pieces(widened(kernel_text(KERNELS["four"]), 16, AVX512), "load") == 0
+    assert pieces(widened(kernel_text(KERNELS["four"]), 8, AVX2), "load") == 8
+
+
+def test_under_a_mask_rows_are_gathered() -> None:
+    assert pieces(widened(kernel_text(guarded(KERNELS["eight"])), 16, AVX512), "load") == 0
+
+
+def test_what_may_change_a_row_keeps_its_loads_apart() -> None:
+    write = "  %w = getelementptr i32, ptr {}, i64 %n\n  store i32 5, ptr %w\n"
+    for base, together in (("%in", False), ("%out", True)):
+        parts = load_row([*range(8)]).split("  %i4 =")
+        body = "  %i4 =".join([parts[0] + write.format(base), *parts[1:]]) + mixed(8) + stored("%m")
+        text = widened(kernel_text(body), 16, AVX512)
+        assert (pieces(text, "load") > 0) is together
+
+
+def test_what_may_read_a_row_keeps_its_stores_apart() -> None:
+    read = "  %r = getelementptr i32, ptr {}, i64 %n\n  %seen = load i32, ptr %r\n"
+    for base, together in (("%out", False), ("%in", True)):
+        body = stored_row([*range(8)], read.format(base)) + stored("%seen")
+        text = widened(kernel_text(body), 16, AVX512)
+        assert (pieces(text, "store") > 0) is together
+
+
+def smooth(z, out, q):
+    for i in weft.prange(z.shape[0]):
+        last = z[i, 0]
+        for t in range(z.shape[1]):
+            last = z[i, t] + q * (last - z[i, t])
+            out[i, t] = last
+
+
+def smooth_row(z, out, q):
+    i = cuda.grid(1)
+    if i < z.shape[0]:
+        last = z[i, 0]
+        for t in range(z.shape[1]):
+            last = z[i, t] + q * (last - z[i, t])
+            out[i, t] = last
+
+
+def expected(z: np.ndarray, q: np.floating) -> np.ndarray:
+    out, last = np.empty_like(z), z[:, 0]
+    for t in range(z.shape[1]):
+        last = z[:, t] + q * (last - z[:, t])
+        out[:, t] = last
+    return out
+
+
+@pytest.mark.parametrize("type", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [5, 15, 16, 17, 33, 64])
+def test_kernels_and_loops_filter_rows(type: type[np.floating], columns: int) -> None:
+    z = np.random.default_rng(2).random((37, columns)).astype(type)
+    wanted = expected(z, type(0.25))
+    loop, kernel = weft.jit(smooth), cuda.jit(smooth_row)
+    for in_place in (False, True):
+        given = z.copy()
+        out = given if in_place else np.zeros_like(z)
+        loop(given, out, type(0.25))
+        np.testing.assert_array_equal(out, wanted)
+        given = z.copy()
+        out = given if in_place else np.zeros_like(z)
+        kernel[3, 16](given, out, type(0.25))
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_rows_that_overlap_otherwise_are_seen_by_each_iteration() -> None:
+    both = np.random.default_rng(3).random((8, 41)).astype(np.float32)
+    wanted = both.copy()
+    for i in range(8):
+        last = wanted[i, 0]
+        for t in range(40):
+            last = np.float32(wanted[i, t] + np.float32(0.25) * (last - wanted[i, t]))
+            wanted[i, t + 1] = last
+    loop, kernel = weft.jit(smooth), cuda.jit(smooth_row)
+    for run in (loop, kernel[1, 8]):
+        given = both.copy()
+        run(given[:, :40], given[:, 1:], np.float32(0.25))
+        np.testing.assert_array_equal(given, wanted)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_remarks_name_the_rows(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", cpu)
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    z = np.zeros((32, 64), np.float32)
+    made = weft.jit(smooth)
+    made(z, z.copy(), np.float32(0.25))
+    assert sum(r.pass_name == "row strips" for r in made.remarks) == 2
+    without = weft.jit(without=("row-strips",))(smooth)
+    without(z, z.copy(), np.float32(0.25))
+    assert not any(r.pass_name == "row strips" for r in without.remarks)
