@@ -69,7 +69,7 @@ def _cut(function: Function, strips: RowStrips) -> None:
     build.br(header)
 
     build.at_end(load)
-    begins: ValueMap = dict(carried)
+    begins: ValueMap = {**carried}
     rows = [(access, rebuilt(build, access.pointer, begins, set(blocks))) for access in strips.accesses]
     number = _count(build, inner, load, latch)
     rooms = _load_strips(function, build, strips, rows, copies, number)
