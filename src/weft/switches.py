@@ -24,6 +24,7 @@ OPTIONAL_PASSES = {
             "copied runs",
             "counter banks",
             "counts ahead",
+            "cut rows",
             "exchange loops",
             "filled runs",
             "fills",

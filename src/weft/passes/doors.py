@@ -132,7 +132,7 @@ LEFT_OUT = (
     LeftOut(
         "loops in a thread, or in a call, are no others than that of the lanes; `auto loops` looks at those of C",
         (KERNELS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
-        ("plain loops",),
+        ("plain loops", "cut rows"),
     ),
     LeftOut(
         "`fills` comes first, as there are no loops that have to be seen before",

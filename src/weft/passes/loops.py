@@ -22,6 +22,7 @@ from weft.passes.loop_jobs import run_on_all_cores
 from weft.passes.loop_lanes import IN_LANES
 from weft.passes.nests.blocks_inside import BLOCKS_INSIDE
 from weft.passes.nests.butterflies import BUTTERFLIES
+from weft.passes.nests.cut_rows import CUT_ROWS
 from weft.passes.nests.promised_nests import prove_promised_nests
 from weft.passes.nests.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.plain_loops import PLAIN_LOOPS
@@ -186,6 +187,7 @@ LOOPS = PassList(
         BUTTERFLIES,
         BLOCKS_INSIDE,
         AUTO_LOOPS,
+        CUT_ROWS,
         PLAIN_LOOPS,
         PARALLEL_LOOPS,
         IN_LANES,
