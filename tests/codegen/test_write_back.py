@@ -169,3 +169,100 @@ def test_all_doors_of_python(level, monkeypatch):
     assert as_kernel.tobytes() == as_loops.tobytes() == wanted.tobytes()
     assert "freeze" in "".join(map(str, kernel.inspect_llvm().values()))
     assert "freeze" in "".join(map(str, function.inspect_llvm().values()))
+
+
+ANEW = READ.format("out") + update("{}").replace("%x, ptr %p", "%x, ptr %e")
+
+
+def test_address_that_is_computed_again_is_the_same_place():
+    again = kernel_text(ANEW.format("%e = getelementptr i32, ptr %out, i64 %tid"))
+    assert not lines(widened(again, 8, AVX2), "masked.store")
+    agree(again, 8, AVX2)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "getelementptr inbounds i32, ptr %out, i64 %tid",
+        "getelementptr i8, ptr %out, i64 %tid",
+        "getelementptr i32, ptr %out, i64 %n",
+    ],
+)
+def test_address_that_is_computed_otherwise_is_left_alone(address):
+    """One of other values is another place, and one under other flags may be poison where lanes do not store."""
+    module = read_module(
+        kernel_text(ANEW.format(f"%e = {address}")).replace('"weft.kernel"', '"weft.writable"')
+    )
+    assert accesses_before_stores(cfg_of(module.functions["kernel"])) == {}
+
+
+OWN = """  %own = alloca [4 x i16]
+  %q = getelementptr i32, ptr %in, i64 %tid
+  %x = load i32, ptr %q
+  %s = trunc i32 %x to i16
+  br label %fill
+fill:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %fill ]
+  %p = getelementptr inbounds [4 x i16], ptr %own, i64 0, i64 %i
+  store i16 %s, ptr %p
+  %i.next = add nuw nsw i64 %i, 1
+  %again = icmp ult i64 %i.next, 4
+  br i1 %again, label %fill, label %swap
+swap:
+  %j = phi i64 [ 0, %fill ], [ %j.next, %next ]
+  %a = getelementptr inbounds [4 x i16], ptr %own, i64 0, i64 %j
+  %old = load i16, ptr %a
+  %c = icmp slt i16 %old, 21
+  br i1 %c, label %then, label %next
+then:
+  %b = getelementptr inbounds [4 x i16], ptr %own, i64 0, i64 %j
+  %t = trunc i64 %j to i16
+  store i16 %t, ptr %b
+  br label %next
+next:
+  %j.next = add nuw nsw i64 %j, 1
+  %more = icmp ult i64 %j.next, 4
+  br i1 %more, label %swap, label %out.of.it
+out.of.it:
+  %l = getelementptr inbounds [4 x i16], ptr %own, i64 0, i64 2
+  %last = load i16, ptr %l
+  %wide = sext i16 %last to i32
+  %o = getelementptr i32, ptr %out, i64 %tid
+  store i32 %wide, ptr %o
+  br label %exit
+exit:"""
+
+
+def test_own_objects_can_be_written():
+    """Whoever launches the function."""
+    found = accesses_before_stores(cfg_of(read_module(kernel_text(OWN)).functions["kernel"]))
+    assert any(access.op == "load" for accesses in found.values() for access in accesses)
+    for width, isa in ((8, SSE2), (16, AVX2), (16, AVX512)):
+        text = widened(kernel_text(OWN), width, isa)
+        assert bool(lines(text, "masked.store")) == (isa is AVX512)
+        agree(kernel_text(OWN), width, isa)
+
+
+def sorted_rows(a):
+    for r in prange(a.shape[0]):
+        own = np.empty(12, np.int16)
+        for i in range(12):
+            own[i] = a[r, i]
+        for s in range(12):
+            for i in range(s & 1, 11, 2):
+                if own[i] > own[i + 1]:
+                    own[i], own[i + 1] = own[i + 1], own[i]
+        for i in range(12):
+            a[r, i] = own[i]
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_rows_are_sorted_in_local_arrays(level, monkeypatch):
+    monkeypatch.setenv("WEFT_CPU", level)
+    rows = np.random.default_rng(8).integers(-300, 300, (37, 12)).astype(np.int16)
+    wanted = np.sort(rows, 1)
+    function = weft.jit(sorted_rows)
+    function(rows)
+    np.testing.assert_array_equal(rows, wanted)
+    text = "".join(map(str, function.inspect_llvm().values()))
+    assert ("freeze" in text) == (level != "x86-64-v4")

@@ -5,6 +5,11 @@ no other thread write there meanwhile: that would be a race with its first acces
 difference whether a thread whose condition does not hold writes the place again as it finds it; where masked stores are
 slow, a whole vector is stored that way. The place must be one that can be written whether or not the program writes it.
 A place that the thread has written is; of others whoever launches the function sees to that (`WRITABLE_ATTRIBUTE`).
+Objects on the thread's stack always are.
+
+Two accesses have the same place where one address serves both, or where both are computed alike, from the same values:
+those of stack objects are computed at each use (`weft.transform.stack_addresses`). An access that comes before a store
+on every way comes behind the last change of the values that both addresses are computed of.
 """
 
 from __future__ import annotations
@@ -24,12 +29,14 @@ def accesses_before_stores(view: CFGView) -> dict[Instruction, list[Instruction]
     function = view.blocks[0].function
     if function is None or any(_orders(i) for i in function.instructions()):
         return {}
-    kinds = ("store",) if function.attribute(WRITABLE_ATTRIBUTE) is None else ("load", "store")
-    accesses: dict[Value, list[tuple[int, Instruction]]] = {}
+    writable = function.attribute(WRITABLE_ATTRIBUTE) is not None
+    accesses: dict[object, list[tuple[int, Instruction]]] = {}
     for number, block in enumerate(view.blocks):
         for access in block.instructions:
-            if access.op in kinds and access.is_plain_access:
-                accesses.setdefault(access.pointer, []).append((number, access))
+            if access.op not in ("load", "store") or not access.is_plain_access:
+                continue
+            if access.op == "store" or writable or _is_on_stack(access.pointer):
+                accesses.setdefault(_computation(access.pointer), []).append((number, access))
     found: dict[Instruction, list[Instruction]] = {}
     tree = dominator_tree(view.cfg)
     for number, block in enumerate(view.blocks):
@@ -39,7 +46,7 @@ def accesses_before_stores(view: CFGView) -> dict[Instruction, list[Instruction]
                 size = function.layout.store_size(instruction.accessed_type)
                 before = [
                     access
-                    for at, access in accesses.get(instruction.pointer, ())
+                    for at, access in accesses.get(_computation(instruction.pointer), ())
                     if function.layout.store_size(access.accessed_type) == size
                     and (access in seen if at == number else tree.dominates(at, number))
                 ]
@@ -47,6 +54,25 @@ def accesses_before_stores(view: CFGView) -> dict[Instruction, list[Instruction]
                     found[instruction] = before
             seen.add(instruction)
     return found
+
+
+def _computation(address: Value) -> object:
+    """How an address is computed: equal ones are of the same values, in the same steps, under the same flags."""
+    if not isinstance(address, Instruction) or address.op != "getelementptr":
+        return address
+    return (
+        str(address.attrs["source_type"]),
+        tuple(address.flags),
+        _computation(address.operands[0]),
+        *address.operands[1:],
+    )
+
+
+def _is_on_stack(address: Value) -> bool:
+    """Whether an address leads into a stack object of the function."""
+    while isinstance(address, Instruction) and address.op == "getelementptr":
+        address = address.operands[0]
+    return isinstance(address, Instruction) and address.op == "alloca"
 
 
 def _orders(instruction: Instruction) -> bool:
