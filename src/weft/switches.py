@@ -56,6 +56,7 @@ OPTIONAL_PASSES = {
             "set tests",
             "shared loads",
             "shared stacks",
+            "shared trees",
             "short conversions",
             "short rows",
             "signed counters",

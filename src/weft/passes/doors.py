@@ -60,7 +60,7 @@ LEFT_OUT = (
                 "group atomics",
                 "group loops",
             ),
-            *("rounds together", "tile rows", "updated arrays", "copies"),
+            *("rounds together", "shared trees", "tile rows", "updated arrays", "copies"),
         ),
     ),
     LeftOut(

@@ -8,7 +8,7 @@ from weft.codegen.lanes.obstacles import clear_obstacles
 from weft.codegen.order.group_order import common_loads
 from weft.codegen.said.box_remarks import remark_box
 from weft.codegen.said.remarks import remark_vectorization
-from weft.codegen.work_groups.barrier_checks import check_barriers, remark_kept_values
+from weft.codegen.work_groups.barrier_checks import analyze_group, check_barriers, remark_kept_values
 from weft.codegen.work_groups.continuations import GroupContinuations, thread_by_thread
 from weft.codegen.work_groups.group_copies import run_groups_with_copies
 from weft.codegen.work_groups.groups import build_group_entry
@@ -85,6 +85,7 @@ from weft.passes.scalar_numbers import (
     WIDE_COMPARISONS,
 )
 from weft.passes.stages import Form, Runnable
+from weft.transform.groups.trees_in_lanes import run_trees_in_lanes
 from weft.transform.splitting.barriers import has_grid_barrier, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
 
@@ -108,6 +109,29 @@ def _clear_obstacles(unit: KernelUnit) -> bool:
 def _run_in_lock_step(unit: KernelUnit) -> None:
     run_in_lock_step(unit.module, unit.function)
     unit.forget()
+
+
+def _may_have_trees(unit: KernelUnit) -> bool:
+    order = unit.order
+    along_x = order.dimension == 0 and order.box is None and (order.lock_step or not order.linear)
+    return along_x and unit.together and runs_in_lanes(unit) and has_barriers(unit)
+
+
+def _run_trees_in_lanes(unit: KernelUnit) -> bool:
+    assert unit.plan is not None
+    group = analyze_group(unit.function)
+    headers = run_trees_in_lanes(unit.function, group, unit.plan.width, unit.order.lock_step)
+    for span in (span_of(header.terminator) for header in headers):
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "this tree in shared memory waits at no barrier: in work-groups of one row, of as many threads as its first"
+            f" distance and {unit.plan.width} or more, the first lane group runs all rounds, the last in registers",
+            span,
+            pass_name=SHARED_TREES.name,
+        )
+    if headers:
+        unit.forget()
+    return bool(headers)
 
 
 def _run_in_lanes(unit: KernelUnit) -> bool:
@@ -201,6 +225,14 @@ LOCK_STEP: Pass[KernelUnit] = Pass(
     Meaning.BOTH,
     applies=lambda unit: unit.order.lock_step,
 )
+SHARED_TREES: Pass[KernelUnit] = Pass(
+    "shared trees",
+    "trees in shared memory run in the first lane group, their last rounds in registers",
+    _run_trees_in_lanes,
+    Meaning.BOTH,
+    optional=True,
+    applies=_may_have_trees,
+)
 GROUP_ORDER: Pass[KernelUnit] = Pass(
     "group order",
     "it is planned whether groups run row by row, or in strips that have more of what they load in common",
@@ -290,6 +322,7 @@ KERNELS = PassList(
         ALONE,
         BANDS,
         ROWS,
+        SHARED_TREES,
         LOCK_STEP,
         BOX_WIDTH,
         GROUP_ORDER,

@@ -355,11 +355,12 @@ def _is_alone(
         root for b in blocks for i in b.instructions if i.op == "store" and (root := root_of(i.pointer))
     ]
     return not any(
-        _meets(i, reads, writes) for i in (*_until_barrier(before, backward=True), *_until_barrier(exit))
+        _meets(i, reads, writes) for i in (*until_barrier(before, backward=True), *until_barrier(exit))
     )
 
 
-def _until_barrier(start: BasicBlock, *, backward: bool = False) -> Iterator[Instruction]:
+def until_barrier(start: BasicBlock, *, backward: bool = False) -> Iterator[Instruction]:
+    """What threads run from the begin of a block to the next barriers; or have run at its end, since the last ones."""
     work, seen = [start], set[BasicBlock]()
     while work:
         block = work.pop()
