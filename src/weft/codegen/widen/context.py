@@ -9,6 +9,7 @@ from weft.analysis.memory.linear_locations import LinearAliasAnalysis
 from weft.analysis.memory.promises import Promise
 from weft.codegen.widen.lane_expressions import LaneExpressions, LoadedPieces
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.widen.scalar_votes import scalar_vote
 from weft.codegen.widen.stack_objects import PlacedDivergence
 from weft.codegen.widen.sums_of_products import Strip
 from weft.ir import (
@@ -64,6 +65,8 @@ class Widening:
         For a value that is kept scalar its value in lane 0; for any value its vector, once it is needed.
     mask
         The mask of the block that is being widened, None when all lanes are active.
+    mask_conditions
+        What masks of blocks are vectors of.
     find_simd
         Finds the version of a called function for all lanes.
     entry_mask
@@ -136,6 +139,7 @@ class Widening:
         self.starts: dict[BasicBlock, BasicBlock] = {}
         self.ends: dict[BasicBlock, BasicBlock] = {}
         self._any: dict[tuple[BasicBlock, Value], Value] = {}
+        self.mask_conditions: dict[Value, Value] = {}
         self._spare: dict[tuple[Type, bool], Value] = {}
 
     def is_scalar(self, value: Value) -> bool:
@@ -213,8 +217,18 @@ class Widening:
         key = (self.builder.block, self.mask)
         known = self._any.get(key)
         if known is None:
-            known = self._any[key] = any_lane(self.builder, self.mask)
+            known = self._any[key] = self._vote() or any_lane(self.builder, self.mask)
         return known
+
+    def _vote(self) -> Value | None:
+        """Whether any lane is active here, by a scalar of the condition that the mask is of."""
+        mask, condition = self.mask, self.mask_conditions.get(self.mask) if self.mask is not None else None
+        if condition is None:
+            return None
+        self.mask = None
+        found = scalar_vote(self, condition, every=False)
+        self.mask = mask
+        return found
 
     def spare(self, type: Type, *, written: bool) -> Value:
         """A stack object that takes the accesses of passive lanes: one for what they write, and one of zeros.

@@ -172,7 +172,11 @@ def _widen_block(
 
 
 def _mask_of(w: Widening, predicate: Value) -> Value | None:
-    return None if predicate == TRUE else w.vector(predicate)
+    if predicate == TRUE:
+        return None
+    mask = w.vector(predicate)
+    w.mask_conditions[mask] = predicate
+    return mask
 
 
 def _start_phi(w: Widening, phi: Instruction) -> None:
