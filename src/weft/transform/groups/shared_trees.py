@@ -331,8 +331,8 @@ class _Round:
         """Whether no element of an array is one of another."""
         for k, (one, at) in enumerate(zip(self.arrays, self._pointers, strict=True)):
             for other, there in zip(self.arrays[:k], self._pointers[:k], strict=True):
-                roots = root_of(at), root_of(there)
-                if None not in roots and not is_same_memory(*roots):  # type: ignore[arg-type]
+                root, beside = root_of(at), root_of(there)
+                if root is not None and beside is not None and not is_same_memory(root, beside):
                     continue
                 if one.base is not other.base or one.terms != other.terms or one.step != other.step:
                     return False

@@ -124,6 +124,7 @@ class _Writer:
         if halved is None:
             return first
         if isinstance(first, ConstInt):
+            assert isinstance(first.type, IntType)
             return ConstInt(first.type, first.signed >> 1)
         made = halved.clone()
         made.set_operand(0, first)
