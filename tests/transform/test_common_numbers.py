@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft import cuda
+from weft.target.machine import TargetSpec
 
 
 def upper_triangles(a):
@@ -113,4 +114,5 @@ def test_what_one_thread_loads_has_no_mask() -> None:
         masked.append(
             sum("@llvm.masked." in line and "call" in line for line in str(kernel.inspect_llvm()).split("\n"))
         )
-    assert masked[0] == 0 < masked[1]
+    # SSE2 has no masked loads at all.
+    assert masked[0] == 0 and (masked[1] > 0 or not TargetSpec.chosen().isa.masks_memory(32))
