@@ -73,6 +73,11 @@ class Isa(Struct, frozen=True):
         return "ssse3" in self.features
 
     @property
+    def has_least_of_unsigned(self) -> bool:
+        """Whether one instruction finds the least of two unsigned numbers of 32 bits in each lane."""
+        return "sse4.1" in self.features or "neon" in self.features
+
+    @property
     def divides_as_floats(self) -> bool:
         """Whether lanes of integers are divided faster as floats: two doubles at a time are no faster than one."""
         return self.vector_bits >= 256

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from weft.analysis.memory.alias import Location
 from weft.codegen.widen.context import Widening, broadcast
+from weft.codegen.widen.least_places import least_place
 from weft.codegen.widen.low_products import low_product
 from weft.codegen.widen.runs import lane_value
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
@@ -74,12 +75,20 @@ def lane_numbers(
     """The addresses as one base and 32-bit numbers, or that of one lane; None where these are not enough."""
     if not has_one_base(w, access):
         return None
-    location = w.addresses.location(access.pointer)
-    location = replace(location, offset=location.offset + moved)
+    found = w.addresses.location(access.pointer)
+    location = replace(found, offset=found.offset + moved)
     unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
     low, high = _bounds(w, location, unit, access.block)
     if not (_is_small(w, location.base, unit) or (low >= _SMALLEST and high <= _LARGEST)):
         return None
+    begins = _begins(location.base)
+    least = least_place(w, found, access.block) if begins and lane is None else None
+    if least is not None:
+        place, scale = least
+        own_number = _times(w, place, ConstInt(I32, scale // unit))
+        return LaneNumbers(
+            w.scalar(location.base), unit, ConstInt(I32, moved // unit), own_number, begins, begins
+        )
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
     for index, scale in location.terms.items():
@@ -90,7 +99,6 @@ def lane_numbers(
             number = _times(w, number, factor)
             own = w.builder.binary("add", own, number) if own is not None else number
     zero = ConstInt(I32, 0)
-    begins = _begins(location.base)
     return LaneNumbers(
         w.scalar(location.base),
         unit,
