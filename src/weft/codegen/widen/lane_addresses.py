@@ -58,8 +58,42 @@ def lane_addresses(w: Widening, access: Instruction, moved: int = 0) -> Value:
     numbers = lane_numbers(w, access, moved)
     if numbers is not None:
         return w.builder.gep(int_type(8 * numbers.unit), numbers.base, (each_number(w, numbers),))
+    either = _of_either_base(w, access, moved)
+    if either is not None:
+        return either
     addresses = w.vector(access.pointer)
     return w.builder.gep(I8, addresses, (ConstInt(I64, moved),)) if moved else addresses
+
+
+def _of_either_base(w: Widening, access: Instruction, moved: int) -> Value | None:
+    """Addresses in one of two arrays, of which each lane chooses; None where they are not such."""
+    location = w.addresses.location(access.pointer)
+    choice = location.base
+    if not isinstance(choice, Instruction) or choice.op != "select" or w.is_uniform(choice.operands[0]):
+        return None
+    if w.divergence.element_bytes(access.pointer) is not None:
+        return None
+    found: list[LaneNumbers] = []
+    for way in choice.operands[1:]:
+        begin = w.addresses.location(way)
+        if not (w.is_scalar(begin.base) and w.is_uniform(begin.base)):
+            return None
+        terms = dict(begin.terms)
+        for index, scale in location.terms.items():
+            terms[index] = terms.get(index, 0) + scale
+        whole = replace(begin, offset=begin.offset + location.offset, terms=terms)
+        numbers = numbers_at(w, whole, access.block, moved)
+        if numbers is None or not numbers.natural:
+            return None
+        found.append(numbers)
+    one, other = found
+    if one.unit != other.unit or one.base.type != other.base.type or one.base is other.base:
+        return None
+    chosen = w.vector(choice.operands[0])
+    number = w.builder.select(chosen, each_number(w, one), each_number(w, other))
+    bases = (broadcast(w.builder, each.base, w.lanes) for each in found)
+    wide = w.builder.cast("zext", number, w.lanes.vector(I64))
+    return w.builder.gep(int_type(8 * one.unit), w.builder.select(chosen, *bases), (wide,))
 
 
 def each_number(w: Widening, numbers: LaneNumbers) -> Value:
@@ -75,14 +109,20 @@ def lane_numbers(
     """The addresses as one base and 32-bit numbers, or that of one lane; None where these are not enough."""
     if not has_one_base(w, access):
         return None
-    found = w.addresses.location(access.pointer)
+    return numbers_at(w, w.addresses.location(access.pointer), access.block, moved, lane=lane)
+
+
+def numbers_at(
+    w: Widening, found: Location, block: BasicBlock | None, moved: int = 0, *, lane: int | None = None
+) -> LaneNumbers | None:
+    """The same of an access of `block` to a location that all lanes count from one address."""
     location = replace(found, offset=found.offset + moved)
     unit = gcd(MAX_UNIT, location.offset, *location.terms.values())
-    low, high = _bounds(w, location, unit, access.block)
+    low, high = _bounds(w, location, unit, block)
     if not (_is_small(w, location.base, unit) or (low >= _SMALLEST and high <= _LARGEST)):
         return None
     begins = _begins(location.base)
-    least = least_place(w, found, access.block) if begins and lane is None else None
+    least = least_place(w, found, block) if begins and lane is None else None
     if least is not None:
         place, scale = least
         own_number = _times(w, place, ConstInt(I32, scale // unit))
@@ -92,7 +132,7 @@ def lane_numbers(
     same: Value = ConstInt(I32, location.offset // unit)
     own: Value | None = None
     for index, scale in location.terms.items():
-        number, factor = _as_i32(w, index, lane, access.block), ConstInt(I32, scale // unit)
+        number, factor = _as_i32(w, index, lane, block), ConstInt(I32, scale // unit)
         if w.is_uniform(index):
             same = w.builder.binary("add", _times(w, number, factor), same)
         else:
