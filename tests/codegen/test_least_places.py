@@ -44,6 +44,18 @@ def test_not_where_memory_may_lie_before_the_base_or_the_length_is_anything() ->
     assert not lines(widened(of_an_array(kernel_text(UNKNOWN)), 8, AVX2), "umin")
 
 
+def test_not_of_numbers_of_few_bits_that_may_wrap_around() -> None:
+    for flag, there in (("nsw ", True), ("", False)):
+        index = (
+            "  %h = getelementptr i16, ptr %in, i64 %tid\n  %j = load i16, ptr %h\n"
+            f"  %x = add {flag}i16 %j, 300\n  %wide = sext i16 %j to i32\n"
+        )
+        choice = CHOICE.replace("icmp slt i32 %i, 0", "icmp slt i16 %x, 0").replace("i32 %i\n", "i32 %wide\n")
+        found = "  %far = getelementptr i32, ptr %g, i32 300\n" + FOUND.replace("ptr %g", "ptr %far")
+        text = widened(of_an_array(kernel_text(LOADED + LENGTH + index + choice + found)), 8, AVX2)
+        assert bool(lines(text, "umin")) is there
+
+
 def test_masks_in_registers_that_serve_for_more_are_kept() -> None:
     assert lines(widened(of_an_array(kernel_text(AGAIN)), 8, AVX2), "umin")
     assert not lines(widened(of_an_array(kernel_text(AGAIN)), 8, AVX512), "umin")

@@ -5,6 +5,9 @@ An address is taken apart down to its object (`analysis.linear_locations`) and t
 units of up to 8 bytes, the largest scale that addressing knows. That is right where ranges prove that the sum fits, and
 also where the object is smaller than 2 GiB: in lanes that access memory the sum over the integers lies within the
 object, so its 32 low bits say all. Where the base is the beginning of an object, no such lane has a number below 0.
+
+Of two arrays that each lane chooses from, ``a[k] if c else b[k]``, the numbers are chosen, and extended once behind the
+base that is chosen: places in both of 64 bits would take twice the registers.
 """
 
 from __future__ import annotations
@@ -91,9 +94,9 @@ def _of_either_base(w: Widening, access: Instruction, moved: int) -> Value | Non
         return None
     chosen = w.vector(choice.operands[0])
     number = w.builder.select(chosen, each_number(w, one), each_number(w, other))
-    bases = (broadcast(w.builder, each.base, w.lanes) for each in found)
+    first, second = (broadcast(w.builder, each.base, w.lanes) for each in found)
     wide = w.builder.cast("zext", number, w.lanes.vector(I64))
-    return w.builder.gep(int_type(8 * one.unit), w.builder.select(chosen, *bases), (wide,))
+    return w.builder.gep(int_type(8 * one.unit), w.builder.select(chosen, first, second), (wide,))
 
 
 def each_number(w: Widening, numbers: LaneNumbers) -> Value:

@@ -73,13 +73,15 @@ def _choice(term: Value) -> _Choice | None:
 def _is_index(choice: _Choice, other: Value, offset: int, scale: int) -> bool:
     """Whether the index that a choice is for is what the lanes' other term and the offset come to.
 
-    If a sum of the program wrapped around, the sum over the integers would lie outside any small object.
+    If a sum of 32 bits or more wrapped around, the sum over the integers would lie outside any small object.
     """
     number = _unextended(choice.number)
     offset += choice.bound * scale
     while offset and isinstance(number, Instruction) and number.op == "add":
+        assert isinstance(number.type, IntType)
+        may_wrap = number.type.bits < I32.bits and "nsw" not in number.flags
         number, more = number.operands
-        if not isinstance(more, ConstInt):
+        if may_wrap or not isinstance(more, ConstInt):
             return False
         offset -= more.signed * scale
         number = _unextended(number)
