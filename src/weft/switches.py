@@ -39,6 +39,7 @@ OPTIONAL_PASSES = {
             "head tests",
             "inner versions",
             "inverse roots",
+            "known extrema",
             "known numbers",
             "lanes in turn",
             "likely conversions",

@@ -25,6 +25,10 @@ def shuffled(lane: str, before: str = "") -> str:
 XOR = shuffled("%k", "  %k = xor i32 %lane, 1\n")
 DOWN = shuffled("%k", "  %k = add i32 %lane, 3\n")
 UP = shuffled("%k", "  %k = sub i32 %lane, 2\n")
+CLAMPED = shuffled(
+    "%k",
+    "  %far = add i32 %lane, 3\n  %in.it = icmp slt i32 %far, 32\n  %k = select i1 %in.it, i32 %far, i32 %lane\n",
+)
 BY_VALUE = shuffled("%v")
 WIDE = (
     LOAD + "  %w = zext i32 %v to i64\n  %h = shl i64 %w, 7\n"
@@ -41,6 +45,7 @@ BODIES = {
     "exclusive or": XOR,
     "down": DOWN,
     "up": UP,
+    "down, within a warp, as in PTX": CLAMPED,
     "one lane": shuffled("1"),
     "a uniform lane": shuffled("%u"),
     "a lane beyond the last": shuffled("64"),
@@ -71,6 +76,12 @@ def test_constant_moves_are_one_shuffle() -> None:
         text = widened(kernel_text(body, DECLARED))
         assert re.search(rf"shufflevector <8 x i32> %v, .*<i32 {pattern}", text), text
         assert "weft.permute" not in text and "select" not in text
+
+
+def test_moves_that_end_at_the_last_lane_are_one_shuffle() -> None:
+    text = widened(kernel_text(CLAMPED, DECLARED))
+    assert re.search(r"shufflevector <8 x i32> %v, .*<i32 3, i32 4, i32 5, i32 6, i32 7, i32 5", text), text
+    assert "weft.permute" not in text
 
 
 def test_a_masked_move_keeps_the_own_value_where_the_source_is_passive() -> None:

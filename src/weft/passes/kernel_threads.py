@@ -35,6 +35,7 @@ from weft.transform.groups.work_items import lower_work_items
 from weft.transform.loops.head_tests import test_at_head
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.loops.unroll_shuffles import unroll_shuffles
+from weft.transform.loops.unrolled.float_phis import hand_on_floats
 from weft.transform.loops.unrolled.undo import undo_unrolling
 from weft.transform.numbers.low_halves import halve_numbers
 from weft.transform.numbers.signed_counters import sign_counters
@@ -88,12 +89,13 @@ def _has_turned_loops(unit: KernelUnit) -> bool:
 def _turn_loops(unit: KernelUnit) -> bool:
     # Before numbers become known, as they would settle some of the tests that are looked for.
     unit.runner.watched_by().run((CANONICAL,), unit)
+    handed_on = hand_on_floats(unit.function)
     headers = undo_unrolling(unit.function)
     text = (
         "this loop was unrolled, with what is left of its rounds in code of their own: it is one loop again"
     )
     _say_of_loops(unit, headers, RemarkKind.TRANSFORM, text, TURNED_LOOPS.name)
-    return bool(headers) | bool(test_at_head(unit.function))
+    return bool(handed_on) | bool(headers) | bool(test_at_head(unit.function))
 
 
 def _write_out_shuffles(unit: KernelUnit) -> bool:

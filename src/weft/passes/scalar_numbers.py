@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.analysis.flushed_numbers import LEFT
 from weft.passes.declared import Meaning, Pass
 from weft.passes.scalar import PLAIN, ScalarUnit
 from weft.transform.exchange_loops import make_exchanges_atomic
@@ -12,6 +13,7 @@ from weft.transform.numbers.called_remainders import replace_called_remainders
 from weft.transform.numbers.estimated_quotients import estimate_quotients
 from weft.transform.numbers.float_round_trips import drop_round_trips
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
+from weft.transform.numbers.known_extrema import replace_known_extrema
 from weft.transform.numbers.known_numbers import replace_known_numbers
 from weft.transform.numbers.likely_conversions import expect_indices
 from weft.transform.numbers.narrow_phis import narrow_phis
@@ -70,6 +72,14 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     inverted = sum(replace_inverse_roots(function, unit.spec.isa) for function in functions)
     return inverted + sum(estimate_quotients(function, unit.spec.isa) for function in functions) > 0
+
+
+def _replace_known_extrema(unit: ScalarUnit) -> bool:
+    # One function that leaves flushing to the processor has all of a module run so.
+    functions = list(unit.module.definitions())
+    if any(LEFT in function.attributes for function in functions):
+        return False
+    return sum(map(replace_known_extrema, functions)) > 0
 
 
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
@@ -131,6 +141,13 @@ INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
     "under fastmath vectors of doubles are multiplied by inverse roots, not divided by roots, where that is faster;"
     " where the processor has estimates of inverses, loops that would wait for its divider use them",
     _replace_inverse_roots,
+    Meaning.SCALAR,
+    optional=True,
+)
+KNOWN_EXTREMA: Pass[ScalarUnit] = Pass(
+    "known extrema",
+    "vectors of floats of which the larger or smaller one is asked for are compared both ways, where one is a number",
+    _replace_known_extrema,
     Meaning.SCALAR,
     optional=True,
 )

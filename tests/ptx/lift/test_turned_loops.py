@@ -68,6 +68,15 @@ def _walked(n: int) -> list[Any]:
     ]
 
 
+def _row_maxima(n: int) -> list[Any]:
+    draw = np.random.default_rng(n + 9)
+    rows = draw.choice(
+        np.float32([0, -0.0, -2, -np.inf, np.nan, 1]), 99 * 6, p=[0.2, 0.2, 0.2, 0.1, 0.2, 0.1]
+    )
+    rows[: n * 3] = -np.abs(rows[: n * 3])
+    return [6, n, rows, np.zeros(6, np.float32)]
+
+
 CASES: dict[str, tuple[Arguments, tuple[int, int], int]] = {
     "saxpy": (_saxpy, (2, 8), 1),
     "scaled": (_saxpy, (2, 8), 0),
@@ -79,6 +88,7 @@ CASES: dict[str, tuple[Arguments, tuple[int, int], int]] = {
     "aligned": (_aligned, (1, 1), 1),
     "filtered": (_filtered, (4, 32), 1),
     "walked": (_walked, (2, 32), 0),
+    "warp_max": (_row_maxima, (2, 96), 1),
 }
 
 

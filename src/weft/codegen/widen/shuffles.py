@@ -7,6 +7,7 @@ constants, as in a reduction or a butterfly, a shuffle is one ``shufflevector``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from weft.codegen.widen.active_lane import of_an_active_lane
@@ -151,6 +152,15 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "xor": lambda a, b: a ^ b,
 }
 
+_TESTS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+
 
 def lane_numbers(value: Value, width: int) -> list[int] | None:
     """The value in each lane, of a function of the lane id alone; None when it is none that is known here."""
@@ -162,11 +172,23 @@ def lane_numbers(value: Value, width: int) -> list[int] | None:
         return list(range(width))
     if value.callee_name == "weft.num.lanes":
         return [width] * width
+    if value.op == "select":
+        asked, a, b = (lane_numbers(operand, width) for operand in value.operands)
+        if asked is None or a is None or b is None:
+            return None
+        return [x if bit else y for bit, x, y in zip(asked, a, b, strict=True)]
     fold = _FOLDED.get(value.op)
-    if fold is None:
+    if fold is None and value.op != "icmp":
         return None
     a, b = (lane_numbers(operand, width) for operand in value.operands)
     if a is None or b is None:
         return None
+    if fold is None:
+        compared = value.operands[0].type
+        assert isinstance(compared, IntType)
+        # Numbers with a sign lie in the order of those without, moved by half of all.
+        half = 1 << (compared.bits - 1) if value.predicate.startswith("s") else 0
+        test = _TESTS[value.predicate.removeprefix("s").removeprefix("u")]
+        return [int(test(x ^ half, y ^ half)) for x, y in zip(a, b, strict=True)]
     unsigned = (1 << value.type.bits) - 1
     return [fold(x, y) & unsigned for x, y in zip(a, b, strict=True)]
