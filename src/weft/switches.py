@@ -31,6 +31,7 @@ OPTIONAL_PASSES = {
             "flushing mode",
             "front versions",
             "full groups",
+            "fused sums",
             "grid walks",
             "group order",
             "guard bounds",

@@ -39,6 +39,7 @@ from weft.passes.scalar import (
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
     EXCHANGE_LOOPS,
+    FUSED_SUMS,
     INVERSE_ROOTS,
     KNOWN_EXTREMA,
     KNOWN_NUMBERS,
@@ -86,6 +87,7 @@ ON_MODULES: tuple[Pass[Any], ...] = (
     WIDE_ADDRESSES,
     INVERSE_ROOTS,
     KNOWN_EXTREMA,
+    FUSED_SUMS,
     WIDE_MASKS,
     VOTED_BITS,
     LIKELY_CONVERSIONS,

@@ -66,6 +66,7 @@ from weft.passes.scalar import (
 from weft.passes.scalar_numbers import (
     BFLOAT_WORDS,
     EXCHANGE_LOOPS,
+    FUSED_SUMS,
     INVERSE_ROOTS,
     KNOWN_EXTREMA,
     KNOWN_NUMBERS,
@@ -339,6 +340,7 @@ FOREIGN_LOOPS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         KNOWN_EXTREMA,
+        FUSED_SUMS,
         WIDE_MASKS,
         VOTED_BITS,
         LIKELY_CONVERSIONS,
@@ -373,6 +375,7 @@ FOREIGN_FUNCTIONS = PassList(
         WIDE_ADDRESSES,
         INVERSE_ROOTS,
         KNOWN_EXTREMA,
+        FUSED_SUMS,
         WIDE_MASKS,
         VOTED_BITS,
         LIKELY_CONVERSIONS,

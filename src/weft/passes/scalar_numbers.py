@@ -12,6 +12,7 @@ from weft.transform.numbers.bfloat_words import use_words
 from weft.transform.numbers.called_remainders import replace_called_remainders
 from weft.transform.numbers.estimated_quotients import estimate_quotients
 from weft.transform.numbers.float_round_trips import drop_round_trips
+from weft.transform.numbers.fused_sums import has_no_fused_sums, replace_fused_signs
 from weft.transform.numbers.inverse_roots import replace_inverse_roots
 from weft.transform.numbers.known_extrema import replace_known_extrema
 from weft.transform.numbers.known_numbers import replace_known_numbers
@@ -82,6 +83,10 @@ def _replace_known_extrema(unit: ScalarUnit) -> bool:
     return sum(map(replace_known_extrema, functions)) > 0
 
 
+def _replace_fused_signs(unit: ScalarUnit) -> bool:
+    return sum(replace_fused_signs(function, unit.spec.isa) for function in unit.module.definitions()) > 0
+
+
 KNOWN_NUMBERS: Pass[ScalarUnit] = Pass(
     "known numbers",
     "no number of known sign is asked for it, quotients and remainders are written as such,"
@@ -150,4 +155,12 @@ KNOWN_EXTREMA: Pass[ScalarUnit] = Pass(
     _replace_known_extrema,
     Meaning.SCALAR,
     optional=True,
+)
+FUSED_SUMS: Pass[ScalarUnit] = Pass(
+    "fused sums",
+    "no product of floats is added to another one with one rounding for its sign, where the processor cannot do that",
+    _replace_fused_signs,
+    Meaning.SCALAR,
+    optional=True,
+    applies=lambda unit: has_no_fused_sums(unit.spec.isa),
 )

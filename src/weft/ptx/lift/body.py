@@ -87,6 +87,10 @@ class Body:
     numbered: bool = False
     flushed: frozenset[str] = frozenset()
     """Registers that hold no subnormal number (`weft.ptx.lift.flushing`)."""
+    known_floats: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """The least and greatest of what registers hold, where that is known (`weft.ptx.lift.known_floats`)."""
+    exponentials: dict[int, syntax.Register] = field(default_factory=dict)
+    """Instructions whose product is an exponential, and of what (`weft.ptx.lift.written_exponentials`)."""
     normal: set[Value] = field(default_factory=set)
     """What was read from them."""
     condition: Value | None = None

@@ -11,7 +11,15 @@ from weft.ir import ConstFloat, ConstInt, ConstSplat, Value
 from weft.ir.types import BF16, F64, I1, I32, FloatType, Type, VectorType, int_type
 from weft.ptx.lift.body import Body
 from weft.ptx.lift.integers import Operation
-from weft.ptx.lift.rounding import fused_bfloats, rounded_fma, rounded_ratio, rounded_root, rounded_sum
+from weft.ptx.lift.known_floats import range_of
+from weft.ptx.lift.rounding import (
+    fused_bfloats,
+    rounded_fma,
+    rounded_ratio,
+    rounded_root,
+    rounded_sum,
+    whole_below,
+)
 from weft.ptx.lift.types import Form, ir_type
 from weft.ptx.syntax import Instruction
 
@@ -95,9 +103,18 @@ def _sum(op: str) -> Operation:
     return lift
 
 
+def _factors(body: Body, i: Instruction, form: Form, type: str) -> tuple[Value, Value]:
+    """What is multiplied: an exponential and 1 in the place of its parts."""
+    x = body.exponentials.get(id(i))
+    if x is None:
+        return operand(body, i, 1, form, type), operand(body, i, 2, form, type)
+    value = body.read(x, type)
+    return body.of("llvm.exp", value), float_constant(1.0, value.type)
+
+
 def _mul(body: Body, i: Instruction) -> None:
     form = Form.of(i)
-    a, b = operand(body, i, 1, form), operand(body, i, 2, form)
+    a, b = _factors(body, i, form, form.type)
     if direction := _direction(form):
         # -0 keeps the sign of a product that is 0.
         value = rounded_fma(body, a, b, None, direction)
@@ -106,15 +123,26 @@ def _mul(body: Body, i: Instruction) -> None:
     finish(body, i, form, value)
 
 
+def _counts_in_ones(body: Body, i: Instruction) -> bool:
+    """Whether a sum is known to be so large that neighbours are 1 apart, and its product not to be negative."""
+    a, b, c = (range_of(operand, body.known_floats) for operand in i.operands[1:4])
+    if a is None or b is None or c is None or min(a[0], b[0]) < 0:
+        return False
+    return c[0] >= 2.0**23 and c[1] + a[1] * b[1] <= 2.0**24 - 2
+
+
 def _fma(body: Body, i: Instruction) -> None:
     form = Form.of(i)
     wide = form.types[0]
     narrow = form.types[-1]
-    a, b = operand(body, i, 1, form, narrow), operand(body, i, 2, form, narrow)
+    a, b = _factors(body, i, form, narrow)
     if wide != narrow:
         a, b = (body.builder.cast("fpext", v, ir_type(wide)) for v in (a, b))
     c = operand(body, i, 3, form, wide)
-    if direction := _direction(form):
+    direction = _direction(form)
+    if direction in ("rm", "rz") and form.type == "f32" and wide == narrow and _counts_in_ones(body, i):
+        value = whole_below(body, a, b, c)
+    elif direction:
         value = rounded_fma(body, a, b, c, direction)
     elif a.type.scalar == BF16:
         value = fused_bfloats(body, a, b, c)

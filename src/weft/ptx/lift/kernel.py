@@ -22,6 +22,7 @@ from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
 from weft.ptx.lift.flushing import flushed_registers
 from weft.ptx.lift.integers import CARRY
+from weft.ptx.lift.known_floats import known_floats
 from weft.ptx.lift.latches import join_latches
 from weft.ptx.lift.lines import Lines
 from weft.ptx.lift.memory import space_in
@@ -30,6 +31,7 @@ from weft.ptx.lift.types import bits_of, ir_type
 from weft.ptx.lift.unrolling import keep_rolled
 from weft.ptx.lift.variables import alloca_of, declare_variable, module_variables, names_of, size_of, space_of
 from weft.ptx.lift.warps import has_numbered_barriers
+from weft.ptx.lift.written_exponentials import written_exponentials
 from weft.ptx.scopes import without_scopes
 
 
@@ -177,6 +179,8 @@ def _lift_body(body: Body, lines: Lines) -> None:
     body.registers[CARRY] = Slot(body.builder.alloca(I1, name=CARRY), 1)
     statements = body.source.body or []
     body.flushed = flushed_registers(body.source)
+    body.known_floats = known_floats(body.source)
+    body.exponentials = written_exponentials(body.source, body.known_floats)
     for statement in statements:
         if isinstance(statement, syntax.Label):
             body.labels[statement.name] = body.block(statement.name)

@@ -47,6 +47,20 @@ def rounded_fma(body: Body, a: Value, b: Value, c: Value | None, direction: str)
     return _zero_sign(body, value, builder.binary("fmul", a, b), c, direction)
 
 
+def whole_below(body: Body, a: Value, b: Value, c: Value) -> Value:
+    """``a * b + c`` rounded down, where neighbours of the sum are 1 apart, as those of `c` are, and a product is >= 0.
+
+    What is added to `c` is an integer next to the product, above or below; which one tells a sum that is rounded once.
+    """
+    builder = body.builder
+    near = builder.binary("fadd", builder.binary("fmul", a, b), c)
+    added = builder.binary("fsub", near, c)
+    rest = body.of("llvm.fma", a, b, builder.unary("fneg", added))
+    assert isinstance(a.type, FloatType)
+    zero, one = ConstFloat.of(a.type, 0.0), ConstFloat.of(a.type, 1.0)
+    return builder.binary("fsub", near, builder.select(builder.fcmp("olt", rest, zero), one, zero))
+
+
 def fused_bfloats(body: Body, a: Value, b: Value, c: Value) -> Value:
     """``a * b + c`` of bfloat16, or pairs of these, rounded to nearest once.
 
