@@ -123,3 +123,43 @@ declare <4 x float> @llvm.maximumnum.v4f32(<4 x float>, <4 x float>) nounwind wi
         arguments = [memory.map_array(x), memory.map_array(out), 3]
         run_function(Program(module), "f", arguments, 1, memory=memory)
         assert not np.signbit(out[0]) and out[[0, 1, 3]].tolist() == [0, -1, 2]
+
+
+TREE = """
+define void @f(ptr %x, ptr %y, ptr %out) {{
+  %a = load <4 x {t}>, ptr %x, align 8
+  %b = load <4 x {t}>, ptr %y, align 8
+  %m = call <4 x {t}> @llvm.{name}.v4{s}(<4 x {t}> %a, <4 x {t}> %b)
+  %r = call <4 x {t}> @llvm.{name}.v4{s}(<4 x {t}> %m, <4 x {t}> {bound})
+  store <4 x {t}> %r, ptr %out, align 8
+{again}
+  ret void
+}}
+declare <4 x {t}> @llvm.{name}.v4{s}(<4 x {t}>, <4 x {t}>) nounwind willreturn memory(none)
+"""
+AGAIN = "  store <4 x {t}> %m, ptr %x, align 8"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "bound", "count"),
+    [
+        ("maximumnum", "zeroinitializer", 1),
+        ("maximumnum", "splat ({t} 0.5)", 1),
+        ("maximumnum", "splat ({t} -0.5)", 0),
+        ("maximumnum", "splat ({t} -0.0)", 0),
+        ("minimumnum", "splat ({t} -0.0)", 1),
+        ("minimumnum", "splat ({t} -2.0)", 1),
+        ("minimumnum", "zeroinitializer", 0),
+    ],
+)
+def test_several_and_a_constant_are_compared_in_turn(name: str, bound: str, count: int, kind: str) -> None:
+    parts = {"t": kind, "s": KINDS[kind][2], "name": name, "bound": bound.format(t=kind)}
+    before, after = (read_module(TREE.format(again="", **parts)) for _ in range(2))
+    assert replace_known_extrema(after.functions["f"]) == count
+    verify(after)
+    one, other = results(before, kind), results(after, kind)
+    assert not np.isnan(other).any() and np.array_equal(bits(one, kind), bits(other, kind))
+    # What is used otherwise stays what it is.
+    shared = read_module(TREE.format(again=AGAIN.format(t=kind), **parts))
+    assert replace_known_extrema(shared.functions["f"]) == 0

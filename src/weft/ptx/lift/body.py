@@ -91,6 +91,8 @@ class Body:
     """The least and greatest of what registers hold, where that is known (`weft.ptx.lift.known_floats`)."""
     exponentials: dict[int, syntax.Register] = field(default_factory=dict)
     """Instructions whose product is an exponential, and of what (`weft.ptx.lift.written_exponentials`)."""
+    is_mixed: bool = False
+    """Whether some arithmetic flushes subnormal numbers and some does not (`weft.ptx.lift.flushing`)."""
     normal: set[Value] = field(default_factory=set)
     """What was read from them."""
     condition: Value | None = None

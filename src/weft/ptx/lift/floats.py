@@ -180,6 +180,21 @@ def _rsqrt(body: Body, i: Instruction) -> None:
     finish(body, i, form, value)
 
 
+def _ex2(body: Body, i: Instruction) -> None:
+    """``2**x``: 1 for subnormal numbers as for 0, and never less than 0.
+
+    Where all is flushed the processor does it by itself, if it sees each flush (`weft.analysis.flushed_numbers`).
+    """
+    form = Form.of(i)
+    if form.type != "f32" or "ftz" not in form.words or not body.is_mixed:
+        finish(body, i, form, body.of("llvm.exp2", operand(body, i, 1, form)))
+        return
+    value = body.of("llvm.exp2", body.read(i.operands[1], "f32"))
+    least, zero = float_constant(_LEAST_NORMAL["float"], value.type), float_constant(0.0, value.type)
+    value = body.builder.select(body.builder.fcmp("olt", value, least), zero, value)
+    body.write(i.operands[0], value, "f32")
+
+
 def _function(name: str) -> Operation:
     """A function that PTX approximates."""
 
@@ -267,7 +282,7 @@ FLOAT: dict[str, Operation] = {
     "rcp": _rcp,
     "sqrt": _sqrt,
     "rsqrt": _rsqrt,
-    "ex2": _function("llvm.exp2"),
+    "ex2": _ex2,
     "lg2": _function("llvm.log2"),
     "sin": _function("llvm.sin"),
     "cos": _function("llvm.cos"),

@@ -19,6 +19,7 @@ _FLUSHING = frozenset(
         *("ex2", "lg2", "sin", "cos"),
     }
 )
+_ROUNDED = frozenset({"add", "sub", "mul", "fma", "mad", "div"})
 _INTEGERS = ("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64")
 _LEAST_NORMAL = 0x00800000
 
@@ -49,6 +50,17 @@ def flushed_registers(function: syntax.Function) -> frozenset[str]:
                 doubtful.add(name)
                 work.append(name)
     return frozenset(found - doubtful)
+
+
+def computes_subnormals(function: syntax.Function) -> bool:
+    """Whether some arithmetic in single precision flushes nothing, so that no processor's mode does all of it."""
+    return any(
+        isinstance(i, syntax.Instruction)
+        and i.opcode in _ROUNDED
+        and i.modifiers[-1:] == ("f32",)
+        and "ftz" not in i.modifiers
+        for i in function.body or []
+    )
 
 
 def _is_flushed(i: syntax.Instruction) -> bool:

@@ -20,7 +20,7 @@ from weft.ptx import syntax
 from weft.ptx.lift.body import Body, Slot
 from weft.ptx.lift.calls import is_by_address, is_memory, taken
 from weft.ptx.lift.control import TERMINATORS, branch_target, end
-from weft.ptx.lift.flushing import flushed_registers
+from weft.ptx.lift.flushing import computes_subnormals, flushed_registers
 from weft.ptx.lift.integers import CARRY
 from weft.ptx.lift.known_floats import known_floats
 from weft.ptx.lift.latches import join_latches
@@ -179,6 +179,7 @@ def _lift_body(body: Body, lines: Lines) -> None:
     body.registers[CARRY] = Slot(body.builder.alloca(I1, name=CARRY), 1)
     statements = body.source.body or []
     body.flushed = flushed_registers(body.source)
+    body.is_mixed = computes_subnormals(body.source)
     body.known_floats = known_floats(body.source)
     body.exponentials = written_exponentials(body.source, body.known_floats)
     for statement in statements:

@@ -9,6 +9,8 @@ numbers the one so far is known to be a number, and then
                                    (y > m ? y : m) & (m > y ? m : y)      # of their bits
 
 are four. Two that are equal have the same bits, or are zeros, of which ``&`` makes 0, and for the smaller one ``|`` -0.
+Where one of many is a constant that is 0 or more (-0 or less), the others are compared with the largest one so far, one
+after the other: that is a number, and no -0, so that the instruction alone is right.
 
 Precondition: plain LLVM IR or P-LLVM whose lanes are vectors; the processor does not flush subnormal numbers, as it
 compares them as zeros then. Postcondition: no vector of floats or doubles is asked for maximumNumber or minimumNumber
@@ -21,6 +23,7 @@ import math
 
 from weft.analysis.flushed_numbers import LEFT
 from weft.ir import Builder, ConstFloat, ConstInt, ConstSplat, Function, Instruction, Value
+from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.constants import ConstAggregate, ConstZero, Poison
 from weft.ir.types import F32, F64, I32, I64, FloatType, VectorType
 
@@ -33,6 +36,60 @@ def replace_known_extrema(function: Function) -> int:
     """Compare both ways instead; how many were such."""
     if LEFT in function.attributes:
         return 0
+    count = 0
+    for root in [i for i in function.instructions() if _is_extremum(i)]:
+        leaves = _leaves(root)
+        bound = next((v for v in leaves if _bounds(root, v)), None)
+        if bound is not None and len(leaves) > 2:
+            _compare_in_turn(root, bound, [v for v in leaves if v is not bound])
+            count += 1
+    if count:
+        remove_dead_instructions(function)
+    return count + _compare_both_ways(function)
+
+
+def _leaves(root: Instruction) -> list[Value]:
+    """Of what a larger one of several is made; only of itself where another one is made of it."""
+    if any(_is_part(root, user) for user in root.instruction_users()):
+        return []
+    found: list[Value] = []
+    work: list[Value] = list(reversed(root.args))
+    while work:
+        value = work.pop()
+        if isinstance(value, Instruction) and _is_part(value, root):
+            work += reversed(value.args)
+        else:
+            found.append(value)
+    return found
+
+
+def _is_part(i: Instruction, of: Instruction) -> bool:
+    """Whether it is used for another one alone, in its block."""
+    same = _is_extremum(i) and i.callee_name == of.callee_name and i.block is of.block
+    return same and len(list(i.instruction_users())) == 1
+
+
+def _bounds(root: Instruction, value: Value) -> bool:
+    """Whether a constant is so large that what is larger, or as large, is no -0; for minima, so small."""
+    number = value.element if isinstance(value, ConstSplat) else value
+    if isinstance(value, ConstZero):
+        return _rule_of(root)[0] == "ogt"
+    if not isinstance(number, ConstFloat) or number is value or math.isnan(number.value):
+        return False
+    return (math.copysign(1.0, number.value) > 0) == (_rule_of(root)[0] == "ogt")
+
+
+def _compare_in_turn(root: Instruction, bound: Value, others: list[Value]) -> None:
+    build = Builder(before=root)
+    build.loc = root.loc
+    so_far = bound
+    for other in others:
+        so_far = build.select(build.fcmp(_rule_of(root)[0], other, so_far), other, so_far)
+    root.replace_all_uses(so_far)
+    root.erase()
+
+
+def _compare_both_ways(function: Function) -> int:
     found = [i for i in function.instructions() if _asks(i)]
     numbers = _Numbers(function) if found else None
     # What is replaced is an operand of others: which of two is a number is kept, not what it is now.
@@ -47,20 +104,23 @@ def replace_known_extrema(function: Function) -> int:
     return len(changes)
 
 
+def _rule_of(call: Instruction) -> tuple[str, str, float]:
+    return next(rule for name, rule in _EXTREMA.items() if (call.callee_name or "").startswith(name))
+
+
+def _is_extremum(i: Instruction) -> bool:
+    named = i.op == "call" and (i.callee_name or "").startswith(tuple(_EXTREMA))
+    return named and isinstance(i.type, VectorType) and i.type.element in (F32, F64)
+
+
 def _asks(i: Instruction) -> bool:
-    return (
-        i.op == "call"
-        and (i.callee_name or "").startswith(tuple(_EXTREMA))
-        and isinstance(i.type, VectorType)
-        and i.type.element in (F32, F64)
-        and not any(isinstance(v, (ConstSplat, ConstAggregate, ConstZero)) for v in i.args)
-    )
+    return _is_extremum(i) and not any(isinstance(v, (ConstSplat, ConstAggregate, ConstZero)) for v in i.args)
 
 
 def _replace(call: Instruction, other: Value, number: Value, are_numbers: bool) -> None:
     type = call.type
     assert isinstance(type, VectorType) and isinstance(type.element, FloatType)
-    predicate, joined, least = next(v for k, v in _EXTREMA.items() if (call.callee_name or "").startswith(k))
+    predicate, joined, least = _rule_of(call)
     build = Builder(before=call)
     build.loc = call.loc
     if not are_numbers:
