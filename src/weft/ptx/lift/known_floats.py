@@ -29,8 +29,10 @@ def known_floats(function: syntax.Function) -> dict[str, Range]:
         known = _written(instruction)
         for name in writes(instruction):
             before = found.get(name, known)
-            both = known is not None and before is not None
-            found[name] = (min(known[0], before[0]), max(known[1], before[1])) if both else None
+            if known is None or before is None:
+                found[name] = None
+            else:
+                found[name] = min(known[0], before[0]), max(known[1], before[1])
     return {name: known for name, known in found.items() if known is not None}
 
 

@@ -82,8 +82,8 @@ class _Exponential:
         if whole is None or not self._is(whole, 3, _SHIFTED):
             return None
         for x, rest in self._times(_as(ex2.sources[1], "fma", "rn", "f32"), _LOG2_E_REST):
-            for y, less in self._times(_as(rest.sources[3], "fma", "rn", "f32"), _LOG2_E) if rest else ():
-                if less is None or not self._is_less(less.sources[3], whole):
+            for y, less in self._times(_as(rest.sources[3], "fma", "rn", "f32"), _LOG2_E):
+                if not self._is_less(less.sources[3], whole):
                     continue
                 for part, _ in self._times(whole, _OCTAVES):
                     if y == x and self._is_part(whole.sources[part[0]], x[1]):
@@ -94,7 +94,7 @@ class _Exponential:
 
     def _times(
         self, step: _Step | None, constant: float
-    ) -> Iterator[tuple[tuple[int, _Step | str | None], _Step | None]]:
+    ) -> Iterator[tuple[tuple[int, _Step | str | None], _Step]]:
         """Which factor of a product is no constant, and what it is, where the other one is such a constant."""
         if step is None:
             return

@@ -132,8 +132,8 @@ def _replace(call: Instruction, other: Value, number: Value, are_numbers: bool) 
     else:
         second = build.select(build.fcmp(predicate, number, other), number, other)
         words = VectorType(I32 if type.element == F32 else I64, type.count)
-        bits = (build.cast("bitcast", v, words) for v in (first, second))
-        call.replace_all_uses(build.cast("bitcast", build.binary(joined, *bits), type))
+        one, other_one = (build.cast("bitcast", v, words) for v in (first, second))
+        call.replace_all_uses(build.cast("bitcast", build.binary(joined, one, other_one), type))
     call.erase()
 
 
