@@ -46,7 +46,15 @@ OPTIONAL_PASSES = {
             "likely conversions",
             "low halves",
         ),
-        *("meeting stores", "narrow φs", "narrowing", "next places", "parted loads", "plain loops"),
+        *(
+            "meeting stores",
+            "narrow φs",
+            "narrowing",
+            "next places",
+            "own arrays",
+            "parted loads",
+            "plain loops",
+        ),
         *(
             "reads ahead",
             "rolled loops",

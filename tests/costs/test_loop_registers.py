@@ -56,7 +56,7 @@ def test_what_is_loaded_again_unchanged_is_held_in_registers() -> None:
     for store, held in (("", 2), (STORE, 1)):
         model = WidthModel(analysed(store=store), AVX2)
         (loop,) = model._loops.loops
-        registers = model._registers
+        registers = model.registers
         divergent, left_behind = model._is_divergent(loop), model._bits_left_behind(loop)
         assert registers.spills(loop, 8, divergent, left_behind) == 0
         # So many registers a value at 128 lanes, of 16; some are for other things.
@@ -126,5 +126,5 @@ def test_what_is_needed_behind_the_end_of_some_threads_is_held(divergent: bool) 
     (loop,) = model._loops.loops
     # In 64 lanes z is 16 registers, and so are a and b; the mask is half as many. All lanes share n.
     held = (32 if divergent else 16) + 8 * divergent
-    spills = model._registers.spills(loop, 64, divergent, 0)
+    spills = model.registers.spills(loop, 64, divergent, 0)
     assert spills == model._constants.spill * (held + model._constants.spare_registers - 16)

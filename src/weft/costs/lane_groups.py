@@ -100,7 +100,7 @@ class WidthModel:
         self._strips = row_strips(divergence, behind_guards=True).strips if one else ()
         stripped = (access for strips in self._strips for access in strips.accesses)
         self._copied = with_addresses([*(load for row in self._rows.rows for load in row.reads), *stripped])
-        self._registers = LaneRegisters(divergence, isa, self._in_vectors)
+        self.registers = LaneRegisters(divergence, isa, self._in_vectors)
         self._loaded: dict[Loop, bool] = {}
         self._latencies: dict[float, dict[Loop, float]] = {}
         self._rounds = loops_of_known_rounds(self._view, self._loops)
@@ -167,10 +167,10 @@ class WidthModel:
             if not self._is_left_apart(loop):
                 total[loop] = total.get(loop, 0.0) - cycles
         # What all threads share outside of loops is the same for a row of lane groups, and computed once for all.
-        cycles = total.get(None, 0.0) + self._registers.lacking_outside(width)
+        cycles = total.get(None, 0.0) + self.registers.lacking_outside(width)
         for loop in self._loops.loops:
             divergent, left_behind = self._is_divergent(loop), self._bits_left_behind(loop)
-            spills = self._registers.spills(loop, width, divergent, left_behind, copied)
+            spills = self.registers.spills(loop, width, divergent, left_behind, copied)
             busy = total.get(loop, 0.0) + self._masking(loop, width) + spills
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
             counting = 0.0 if self._is_written_out(loop, width) else shared.get(loop, 0.0)

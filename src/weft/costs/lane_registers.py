@@ -41,6 +41,10 @@ class LaneRegisters:
         self._in_vectors = in_vectors
         self._most_bits_outside = self._count_bits_outside()
 
+    def is_crowded(self, width: int) -> bool:
+        """Whether, outside of loops, more than twice as many registers are in use at some place as there are."""
+        return self._most_bits_outside * width > 2 * self._isa.vector_registers * self._isa.vector_bits
+
     def lacking_outside(self, width: int) -> float:
         """Cycles for what is in registers where most is, outside of loops."""
         return self._lacking(self._most_bits_outside, width)

@@ -40,6 +40,7 @@ from weft.passes.loop_unit import FoundLoop
 from weft.passes.loops_in_place import run_in_step, run_nest_in_place
 from weft.passes.nests.brush_nest import brush_nest, with_short_rows
 from weft.passes.nests.butterflies import BUTTERFLIES
+from weft.passes.nests.own_arrays import OWN_ARRAYS
 from weft.passes.runner import Runner
 from weft.passes.scalar import (
     CANONICAL,
@@ -315,6 +316,7 @@ FOREIGN_LOOPS = PassList(
     (
         *FORM,
         HEAD_TESTS,
+        OWN_ARRAYS,
         BFLOAT_WORDS,
         EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
@@ -354,6 +356,7 @@ FOREIGN_FUNCTIONS = PassList(
     (
         *FORM,
         HEAD_TESTS,
+        OWN_ARRAYS,
         BFLOAT_WORDS,
         EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,

@@ -51,6 +51,7 @@ from weft.passes.lane_programs import (
     widen_own_stacks,
     widen_rounds,
 )
+from weft.passes.nests.own_arrays import OWN_ARRAYS
 from weft.passes.nests.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
 from weft.passes.scalar import (
     AGGREGATES,
@@ -291,6 +292,7 @@ KERNELS = PassList(
         CANONICAL,
         SHORT_ROWS,
         WRITTEN_SHUFFLES,
+        OWN_ARRAYS,
         AGGREGATES,
         WORK_ITEMS,
         TESTED_LOADS,

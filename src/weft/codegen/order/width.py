@@ -72,6 +72,12 @@ times as long as in 8 with AVX2, where it says 0.69 to 0.93 for twice as many. A
 times as long in 8 lanes as in 16 with AVX2, on rows of 640 and 2000 floats."""
 
 
+CROWDED = 2
+"""Registers of a lane group whose values, outside of loops, take more than twice as many registers as there are in the
+narrowest one: small matrices whose elements are values. Elimination with pivots in 6 x 6 doubles takes 120, 92 and 147
+us in 4, 8 and 16 lanes with AVX2, where the model, which counts what is spilled once, says 1.01 for twice as many."""
+
+
 WAITED = 0.8
 """Of the cycles of a thread that waits for the others of its lane group, what fewer lanes have to take where threads
 one by one are there, too. Measured on Emerald Rapids with AVX-512: breadth-first search takes 0.84 of the time in 16
@@ -263,6 +269,8 @@ class _Weights:
             most = max(self._least, min(most, WAYS))
         if in_strips:
             most = max(self._least, min(most, lanes_of_strips(self._bits, isa)))
+        if self.model.registers.is_crowded(self._least):
+            most = min(most, CROWDED * self._least)
         most = min(most, allowed)
         self._widths = [self._least]
         while self._widths[-1] < most:
