@@ -400,3 +400,17 @@ exit:
   ret void
 }
 """
+
+
+COPIED = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+@pytest.mark.parametrize(("copy", "is_known"), [("ptr %a, ptr %x, i64 32", 1), ("ptr %a, ptr %x, i64 %i", 0)])
+def test_arrays_may_be_copied_to_at_once(copy: str, is_known: int) -> None:
+    made = f"call void @llvm.memcpy.p0.p0.i64({copy}, i1 false)"
+    function = read_module(ITERATIONS.replace("MADE", made) + COPIED).functions["f"]
+    assert len(own_arrays(function)) == is_known
+    assert len(write_out_arrays(function)) == is_known
+    verify(function)

@@ -45,7 +45,7 @@ LARGEST = 2000
 pivots in 6 x 6 matrices 1600."""
 
 _LIFETIME = ("llvm.lifetime.",)
-_SET = ("llvm.memset.",)
+_BLOCKS = ("llvm.memset.", "llvm.memcpy.", "llvm.memmove.")
 
 
 class WrittenOut(Struct, frozen=True):
@@ -205,9 +205,26 @@ def _is_small(alloca: Instruction, function: Function) -> bool:
             if value is alloca or value.type.is_vector:
                 return False
             sizes.add(_size(user, function))
-        elif not (user.callee_name or "").startswith((*_LIFETIME, *_SET)):
+        elif not _is_of_all(user, function):
             return False
     return len(sizes) == 1
+
+
+def _is_of_all(call: Instruction, function: Function) -> bool:
+    """Whether a call says how long an array lives, or sets or copies a known part of it, which LLVM takes apart."""
+    name = call.callee_name or ""
+    if name.startswith(_LIFETIME):
+        return True
+    if not name.startswith(_BLOCKS) or not isinstance(call.args[2], ConstInt):
+        return False
+    return not any(
+        locate(p, function.layout).terms for p in call.args[:2] if _array_of(p, function) is not None
+    )
+
+
+def _array_of(pointer: Value, function: Function) -> Instruction | None:
+    base = locate(pointer, function.layout).base
+    return base if isinstance(base, Instruction) and base.op == "alloca" else None
 
 
 def _bytes(array: Value, function: Function) -> int:
