@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.passes import markdown
+from weft.codegen.lanes.lane_facts import UNMASKED
 from weft.codegen.lanes.lane_passes import (
     CONTROL_UNIFORM,
     LANES,
@@ -13,7 +14,6 @@ from weft.codegen.lanes.lane_passes import (
     UNIFORM_LOOPS,
     WIDENING,
 )
-from weft.codegen.lanes.plain_passes import UNMASKED
 from weft.errors import PassError
 from weft.passes import doors
 from weft.passes.catalog import LISTS, ON_LANES, ON_MODULES, known_names, list_named, passes_named

@@ -19,6 +19,7 @@ from weft.analysis.loops.own_walks import (
 from weft.analysis.loops.reread_rows import reread_rows
 from weft.analysis.loops.row_strips import row_strips
 from weft.analysis.memory.far_steps import PAGE, far_step
+from weft.costs.box_comparisons import compared_alike
 from weft.costs.clamped_windows import is_clamped_window
 from weft.costs.constants import constants_of
 from weft.costs.instructions import COPY_UPDATE, instruction_cost, memory_cost
@@ -236,8 +237,10 @@ class WidthModel:
             return self._known[instruction]
         if instruction in self._for_runs:
             return self._constants.scalar * self._for_runs[instruction]
-        if instruction.op == "icmp" and (alike := self._compared_alike(instruction, costs.width)) is not None:
-            return alike
+        if instruction.op == "icmp":
+            alike = compared_alike(instruction, self._divergence, costs.width, self._isa)
+            if alike is not None:
+                return alike
         cycles = costs.cycles(instruction)
         if instruction in self._walking:
             loaded, stored = self._constants.own_line
@@ -252,22 +255,6 @@ class WidthModel:
         together = memory_cost(instruction.op, "contiguous", bits, costs.width, self._isa).cycles
         apart = min(1.0, math.log2(costs.width) / self._constants.neighbour_doublings)
         return self._constants.neighbour_test + apart * cycles + (1 - apart) * together
-
-    def _compared_alike(self, comparison: Instruction, width: int) -> float | None:
-        """Cycles of a comparison that rows of a box have in common, or columns: it is made once for all of them.
-
-        What comes of it is put to where all lanes are. None where each lane makes it.
-        """
-        extents = self._divergence.engine.threads.domain.extents
-        shapes = [self._divergence.shape(v) for v in comparison.operands]
-        if len(extents) < 2 or any(shape.is_bottom or len(shape.strides) < len(extents) for shape in shapes):
-            return None
-        several = [e or 1 for d, e in enumerate(extents) if any(shape.strides[d] != 0 for shape in shapes)]
-        lanes = math.prod(several)
-        if lanes >= width:
-            return None
-        bits = 8 * self._layout.size(comparison.operands[0].type)
-        return instruction_cost("icmp", bits, lanes, self._isa).cycles + self._constants.spread_mask
 
     @property
     def has_loops(self) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.memory.promises import Promise
+from weft.codegen.lanes.lane_facts import UNMASKED, VECTORIZABLE
 from weft.codegen.lanes.lane_unit import EveryBranch, LaneUnit
-from weft.codegen.lanes.plain_passes import REWRITES, UNMASKED, VECTORIZABLE
+from weft.codegen.lanes.plain_passes import REWRITES
 from weft.codegen.said.statistics import memory_statistics
 from weft.codegen.widen import widen_function
 from weft.graph.loops import loop_forest

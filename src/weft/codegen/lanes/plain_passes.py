@@ -10,24 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from weft.analysis.divergence import Divergence
-from weft.analysis.loops.reread_rows import reread_rows
-from weft.analysis.loops.row_strips import row_strips
+from weft.codegen.lanes.lane_facts import UNMASKED, VECTORIZABLE
 from weft.codegen.lanes.lane_unit import LaneUnit
-from weft.codegen.lanes.obstacles import clear_obstacles, why_not_vectorized
+from weft.codegen.lanes.obstacles import clear_obstacles
+from weft.codegen.lanes.row_passes import ROW_COPIES, ROW_STRIPS
 from weft.codegen.simd_functions.lanes_in_turn import run_in_turn
-from weft.costs.constants import constants_of
-from weft.costs.own_rows import in_pieces
 from weft.costs.replaced_loads import ReplacedLoads
-from weft.ir import Function, Instruction
+from weft.ir import Instruction
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.locations import span_of
 from weft.ir.types import I8, I16
-from weft.passes.declared import Fact, Pass
-from weft.transform.loops.copy_rows import copy_rows
+from weft.passes.declared import Pass
 from weft.transform.loops.full_groups import run_full_groups
 from weft.transform.loops.guess_ranges import guess_ranges
 from weft.transform.loops.share_stacks import share_stacks
-from weft.transform.loops.strips_of_rows import access_in_strips
 from weft.transform.meeting_stores import merge_meeting_stores
 from weft.transform.numbers.aligned_versions import add_aligned_version
 from weft.transform.numbers.equal_numbers import use_common_numbers
@@ -44,27 +39,6 @@ from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.rows_in_turn import store_row_by_row
 from weft.transform.scalar_replacement.policy import POLICIES, PolicyName
 from weft.transform.scalar_replacement.replacement import replace_loads
-
-
-def is_unmasked(function: Function) -> bool:
-    """Whether each thread that comes to an instruction does it: the program is plain LLVM IR."""
-    return not any(
-        block.predicate is not None
-        or any(i.total or i.guard is not None or i.shadow is not None for i in block)
-        for block in function.blocks
-    )
-
-
-VECTORIZABLE = Fact(
-    "vectorizable",
-    "reducible control flow, one return, scalar values",
-    lambda unit: why_not_vectorized(unit.function) is None,
-)
-UNMASKED = Fact(
-    "free of masks",
-    "no block predicates, shadows, guards or total instructions",
-    lambda unit: is_unmasked(unit.function),
-)
 
 
 def _replace_known_numbers(unit: LaneUnit) -> bool:
@@ -138,32 +112,6 @@ def _share_stacks(unit: LaneUnit) -> bool:
     )
     if not unit.summary.together:
         return False
-    unit.forget()
-    return True
-
-
-def _copy_rows(unit: LaneUnit) -> bool:
-    found = reread_rows(unit.divergence)
-    rows = found.fitting(constants_of(unit.isa).row_copies, unit.lanes.width)
-    if not rows:
-        return False
-    unit.summary.copied = [span_of(row.loads[0]) for row in rows]
-    unit.summary.replacement.arrays_apart |= found.arrays_apart
-    copy_rows(unit.function, rows)
-    unit.forget()
-    return True
-
-
-def _access_in_strips(unit: LaneUnit) -> bool:
-    if unit.form.entry_mask is not None or sum(extent > 1 for extent in unit.lanes.extents) != 1:
-        return False
-    found = row_strips(unit.divergence)
-    strips = in_pieces(found.strips, unit.lanes.width, unit.isa)
-    if not strips:
-        return False
-    unit.summary.strips = [span_of(access) for s in strips for access in s.accesses]
-    unit.summary.replacement.arrays_apart |= found.arrays_apart
-    access_in_strips(unit.function, strips)
     unit.forget()
     return True
 
@@ -311,24 +259,6 @@ SHARED_STACKS: Pass[LaneUnit] = Pass(
     optional=True,
     applies=lambda unit: unit.switches.uniform_values and unit.switches.uniform_control,
     source="Goldfarb, Jo and Kulkarni, SC 2013; Moll, §13.1",
-)
-ROW_COPIES: Pass[LaneUnit] = Pass(
-    "row copies",
-    "rows that each lane reads again and again lie side by side in the nearest cache, where they fit",
-    _copy_rows,
-    requires=(VECTORIZABLE, UNMASKED),
-    provides=(VECTORIZABLE, UNMASKED),
-    optional=True,
-    applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
-)
-ROW_STRIPS: Pass[LaneUnit] = Pass(
-    "row strips",
-    "rows of lanes' own that loops go along are loaded and stored a line of the cache at a time",
-    _access_in_strips,
-    requires=(VECTORIZABLE, UNMASKED),
-    provides=(VECTORIZABLE, UNMASKED),
-    optional=True,
-    applies=lambda unit: unit.switches.scalar_replacement != PolicyName.OFF,
 )
 ALIGNED_VERSIONS: Pass[LaneUnit] = Pass(
     "aligned versions",
