@@ -1,6 +1,7 @@
 """Neighbours in rows of each lane's own are accessed in pieces of 128 bits, and transposed."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from codegen.machine_code import ISAS, WIDTHS
 from codegen.structures import loads, mixed, stores
 from codegen.test_forms import lines
 from weft import cuda
+from weft.loops.llvm_ir import vectorize_ir
 from weft.machine.targets import AVX2, AVX512, SSE2, Isa
+from weft.opencl import Program
 
 APART = 32
 """Fields from thread to thread: more than are accessed together as parts of structures."""
@@ -171,3 +174,54 @@ def test_remarks_name_the_rows(cpu: str, monkeypatch: pytest.MonkeyPatch) -> Non
     without = weft.jit(without=("row-strips",))(smooth)
     without(z, z.copy(), np.float32(0.25))
     assert not any(r.pass_name == "row strips" for r in without.remarks)
+
+
+BODY = """
+    float last = 0;
+    for (int t = 0; t < n; t++) {{
+        last = z[i * n + t] + 0.5f * last;
+        out[i * n + t] = last;
+    }}
+"""
+OPENCL = f"""
+kernel void smooth(global const float *z, global float *out, int n) {{{{ int i = get_global_id(0); {BODY} }}}}"""
+CUDA = f"""extern "C" __global__ void smooth(const float *z, float *out, int n) {{{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x; {BODY} }}}}"""
+C_LOOP = """
+void smooth(int rows, const float *restrict z, float *restrict out) {
+    for (int i = 0; i < rows; i++) {
+        float last = 0;
+        for (int t = 0; t < 40; t++) {
+            last = z[40 * i + t] + 0.5f * last;
+            out[40 * i + t] = last;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("door", ["OpenCL C", "CUDA C++"])
+def test_c_dialects_go_along_rows(door: str) -> None:
+    pytest.importorskip("ziglang")
+    z = np.random.default_rng(2).random((64, 41), np.float32)
+    out, wanted, last = np.zeros_like(z), np.zeros_like(z), np.zeros(64, np.float32)
+    for t in range(41):
+        last = z[:, t] + np.float32(0.5) * last
+        wanted[:, t] = last
+    if door == "OpenCL C":
+        kernel = Program(OPENCL.format()).smooth
+        kernel((64,), (16,), z, out, 41)
+    else:
+        kernel = cuda.Module(CUDA.format()).smooth
+        kernel[4, 16](z, out, 41)
+    np.testing.assert_allclose(out, wanted, rtol=1e-6)
+    assert sum(r.pass_name == "row strips" for r in kernel.remarks) == 2
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+def test_a_loop_in_c_goes_along_rows(tmp_path: Path, isa: Isa) -> None:
+    pytest.importorskip("ziglang")
+    source = tmp_path / "smooth.c"
+    source.write_text(C_LOOP)
+    made = vectorize_ir(source, "smooth", width=8, loop="outermost", target=isa.cpu)
+    assert sum(r.pass_name == "row strips" for r in made.remarks) == 2
