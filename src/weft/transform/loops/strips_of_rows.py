@@ -33,10 +33,9 @@ from weft.transform.loops.close_loops import close_loops
 from weft.transform.loops.rebuilt import rebuilt
 from weft.transform.loops.simplify_loops import simplify_loops
 
-
 WRITTEN_OUT = 40
-"""Instructions of an iteration up to which those of a strip are written out, so that strips stay in registers. In kernels
-LLVM leaves the loop otherwise: a recurrence of two terms takes 1.2 times as long with AVX-512, 1.5 times with AVX2."""
+"""Instructions of an iteration up to which those of a strip are written out, so that strips stay in registers. LLVM
+leaves the loop of kernels otherwise: a recurrence of two terms takes 1.2 times as long with AVX-512, 1.5 with AVX2."""
 
 
 def access_in_strips(function: Function, strips: Sequence[RowStrips]) -> None:
