@@ -148,6 +148,28 @@ def test_kernels_and_loops_filter_rows(type: type[np.floating], columns: int) ->
         np.testing.assert_array_equal(out, wanted)
 
 
+def changes(z, out):
+    i = cuda.grid(1)
+    if i < z.shape[0]:
+        before = last = z[i, 0]
+        t, n = 0, z.shape[1]
+        while True:
+            here = z[i, t]
+            out[i, t] = here - last + before
+            before, last, t = last, here, t + 1
+            if t >= n:
+                break
+
+
+@pytest.mark.parametrize("columns", [1, 16, 33, 48])
+def test_elements_may_be_handed_on_to_the_next_iteration(columns: int) -> None:
+    z = np.random.default_rng(4).integers(0, 99, (20, columns)).astype(np.float32)
+    ahead = np.concatenate([z[:, :1], z[:, :1], z], axis=1)
+    out = np.zeros_like(z)
+    cuda.jit(changes)[2, 16](z, out)
+    np.testing.assert_array_equal(out, z - ahead[:, 1:-1] + ahead[:, :-2])
+
+
 def test_rows_that_overlap_otherwise_are_seen_by_each_iteration() -> None:
     both = np.random.default_rng(3).random((8, 41)).astype(np.float32)
     wanted = both.copy()

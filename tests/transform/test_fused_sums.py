@@ -24,7 +24,7 @@ declare <4 x float> @llvm.fma.v4f32(<4 x float>, <4 x float>, <4 x float>) nounw
 """
 
 
-@pytest.mark.parametrize("predicate", ["olt", "ogt", "oge", "ult", "one", "uno"])
+@pytest.mark.parametrize("predicate", ["olt", "ogt", "oge", "ole", "ult", "one", "oeq", "ueq", "uno"])
 def test_signs_are_the_same(predicate: str) -> None:
     text = TEXT.replace("PREDICATE", predicate)
     before, after = read_module(text), read_module(text)
@@ -35,6 +35,12 @@ def test_signs_are_the_same(predicate: str) -> None:
     x, y = draw.normal(size=(2, 40, 4)).astype(np.float32)
     z = -(x.astype(np.float64) * y).astype(np.float32)
     x[0], y[0], z[0] = [np.inf, np.nan, 0, 1], [1, 2, -0.0, 1], [-np.inf, 1, 0, -1]
+    # Products and sums that are 0 as floats, or would be had they lost another bit.
+    least, tiny = np.float32(2.0**-149), np.float32(2.0**-75)
+    x[1], y[1], z[1] = [1e-30, -1e-30, tiny, -tiny], [1e-30, 1e-30, tiny, tiny], [0, 0, 0, -0.0]
+    x[2] = np.nextafter(np.array([tiny, -tiny, tiny, -tiny], np.float32), np.float32([1, -1, 0, 0]))
+    y[2], z[2] = tiny, 0
+    x[3], y[3], z[3] = [tiny, -tiny, 3 * tiny, 1e-20], [tiny, tiny, tiny, 1e-20], [-least, least, -least, -least]
     for four in zip(x, y, z, strict=True):
         results = []
         for module in (before, after):

@@ -154,6 +154,26 @@ def over_each_other(a, out, first):
         out[k] = tile[k]
 
 
+def halves_behind(a, out, first):
+    """What is halved counts in a round, and may be odd."""
+    tile = cuda.shared.array(2 * THREADS, np.float32)
+    t, n = cuda.threadIdx.x, cuda.blockDim.x
+    for k in range(t, 2 * THREADS, n):
+        tile[k] = a[k]
+    cuda.syncthreads()
+    s = first
+    while True:
+        half = s // 2
+        if half == 0:
+            break
+        if t < half:
+            tile[t] += tile[t + half] * np.float32(s)
+        cuda.syncthreads()
+        s = half
+    for k in range(t, 2 * THREADS, n):
+        out[k] = tile[k]
+
+
 def quarters(a, out, first):
     """Distances are not halved."""
     tile = cuda.shared.array(2 * THREADS, np.float32)
@@ -183,6 +203,7 @@ def quarters(a, out, first):
         (some_return, (128, 70, 30), (128,), False),
         (of_threads, (0,), (128,), False),
         (over_each_other, (0,), (128,), False),
+        (halves_behind, (128, 129), (128,), False),
         (quarters, (0,), (128,), False),
     ],
 )

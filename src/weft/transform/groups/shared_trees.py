@@ -350,6 +350,9 @@ class _Round:
                 continue
             seen.add(value)
             if isinstance(value, Instruction) and value.block in self.blocks:
+                # What is halved is no multiple of the distance, where it has been odd.
+                if value.is_phi:
+                    return False
                 work += value.operands if value not in self.near and value not in self.far else ()
             elif not self._is_of_all(value):
                 return False

@@ -155,7 +155,9 @@ def _load_strips(
         here.loc = access.loc
         place = here.gep(array, room, (const_int(0), number), ("inbounds",))
         if access.op == "load":
-            copy.replace_all_uses(here.load(type, place, name=access.name))
+            # What the loop hands on may be the element itself.
+            loaded = copies[access] = here.load(type, place, name=access.name)
+            copy.replace_all_uses(loaded)
         else:
             here.store(copy.operands[0], place)
         copy.erase()
