@@ -40,7 +40,11 @@ def test_signs_are_the_same(predicate: str) -> None:
     x[1], y[1], z[1] = [1e-30, -1e-30, tiny, -tiny], [1e-30, 1e-30, tiny, tiny], [0, 0, 0, -0.0]
     x[2] = np.nextafter(np.array([tiny, -tiny, tiny, -tiny], np.float32), np.float32([1, -1, 0, 0]))
     y[2], z[2] = tiny, 0
-    x[3], y[3], z[3] = [tiny, -tiny, 3 * tiny, 1e-20], [tiny, tiny, tiny, 1e-20], [-least, least, -least, -least]
+    x[3], y[3], z[3] = (
+        [tiny, -tiny, 3 * tiny, 1e-20],
+        [tiny, tiny, tiny, 1e-20],
+        [-least, least, -least, -least],
+    )
     for four in zip(x, y, z, strict=True):
         results = []
         for module in (before, after):
