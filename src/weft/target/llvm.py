@@ -150,19 +150,28 @@ class ParsedModule:
 
     def _run_newgvn(self, machine: TargetMachine) -> str | None:
         """Run it; the module's text, where that is known."""
+        from weft.target.known_conditions import with_hidden_conditions, with_shown_conditions
+
         _restrain_newgvn()
         before = str(self)
+        hidden = with_hidden_conditions(before)
+        if hidden is not None:
+            self.replace(hidden, machine)
+        given = hidden or before
         self._run_each(["newgvn"], machine)
         after = str(self)
-        if not has_lost_stores(before, after):
-            return after
-        unordered = with_unordered_stores(before)
+        if not has_lost_stores(given, after):
+            if hidden is None:
+                return after
+            self.replace(with_shown_conditions(after), machine)
+            return None
+        unordered = with_unordered_stores(given)
         if unordered is not None:
             self.replace(unordered, machine)
             self._run_each(["newgvn"], machine)
             after = str(self)
             if not has_lost_stores(unordered, after):
-                self.replace(with_plain_stores(after), machine)
+                self.replace(with_shown_conditions(with_plain_stores(after)), machine)
                 return None
         self.replace(before, machine)
         return None
