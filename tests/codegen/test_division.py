@@ -59,3 +59,60 @@ def test_quotients_by_one_divisor_are_exact(dtype: str, level: str, monkeypatch)
         with np.errstate(all="ignore"):
             assert np.array_equal(quotients, a // a.dtype.type(b))
             assert np.array_equal(remainders, a % a.dtype.type(b))
+
+
+@weft.jit(width=8)
+def divide_some(a, b, quotients, remainders):
+    for i in prange(a.shape[0]):
+        if i % 3 != 1:
+            quotients[i] = a[i] // b
+            remainders[i] = a[i] % b
+
+
+@weft.jit(width=8)
+def divide_positive(a, b, quotients, remainders):
+    for i in prange(a.shape[0]):
+        if a[i] > 0 and i % 3 != 1:
+            quotients[i] = a[i] // b
+            remainders[i] = a[i] % b
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", None])
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_long_numbers_are_divided_by_one_divisor_under_masks(
+    dtype: str, level: str | None, monkeypatch
+) -> None:
+    """Around the bits that are ordinary, in all lanes or in all but one, and where passive lanes hold anything."""
+    if level is not None:
+        monkeypatch.setenv("WEFT_CPU", level)
+    limits, draw = np.iinfo(dtype), np.random.default_rng(6)
+    type = limits.dtype.type
+    edges = [1 << k for k in (1, 29, 30, 31, 32, 50, 52, 53, 62)]
+    divisors = [1, 2, 3, 7, 10, 49, 1000, (1 << 30) + 1, *edges, *(e - 1 for e in edges)]
+    signs = (1, -1) if limits.min else (1,)
+    ends = np.array([s * d for d in divisors for s in signs] + [0, limits.min, limits.max], type)
+    for n, b in enumerate([type(s * d) for d in (*divisors, 0) for s in signs]):
+        size = abs(int(b)) or 1
+        times = draw.integers(0, max(1, (1 << 30) // size), 64)
+        ordinary = np.array([s * max(0, int(t) * size - int(s)) for s in signs for t in times], type)
+        odd = ordinary.copy()
+        odd[5] = limits.max
+        passive = ordinary.copy()
+        passive[1::3] = limits.min if n % 2 else limits.max
+        for a in (ordinary, odd, passive, ends):
+            some = np.arange(a.size) % 3 != 1
+            for divide, active in ((divide_some, some), (divide_positive, some & (a > 0))):
+                quotients, remainders = np.full_like(a, 9), np.full_like(a, 9)
+                with passes_checked(EVERY or (n == 3 and a is passive)):
+                    divide(a, b, quotients, remainders)
+                with np.errstate(all="ignore"):
+                    np.testing.assert_array_equal(quotients, np.where(active, a // b, type(9)))
+                    np.testing.assert_array_equal(remainders, np.where(active, a % b, type(9)))
+
+
+def test_what_passive_lanes_hold_leaves_divisions_short() -> None:
+    quotients, remainders = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    divide_some(np.arange(64), 7, quotients, remainders)
+    text = "\n".join(divide_some.inspect_llvm().values())
+    assert "weft.ordinary.sdiv.shared.v8i64" in text
+    assert "fmul <8 x double>" in text

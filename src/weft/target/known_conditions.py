@@ -9,8 +9,9 @@ since a branch around it is on the same::
             if x < w:                true, and so it stays
                 if w == 5:           false by 5 < w, and so it stays, though x < w leaves it open
 
-LLVM with its assertions, as in llvmlite's wheels, ends the process then; without them it may go on with what is wrong. A branch on a frozen value tells NewGVN nothing; the comparison itself is
-still found to be true, so what is lost is what the inner branch says beyond the outer one.
+LLVM with its assertions, as in llvmlite's wheels, ends the process then; without them it may go on with what is wrong.
+A branch on a frozen value tells NewGVN nothing; the comparison itself is still found to be true, so what is lost is
+what the inner branch says beyond the outer one.
 
 Comparisons are the same two numbers' where these are computed alike, and only those count that hang upon a φ, or upon
 memory. Precondition: LLVM's text of a module, as LLVM prints it. Postcondition of both functions together: the same
@@ -29,8 +30,9 @@ _DEFINED = re.compile(rf"^  ({_VALUE.pattern}) = (.*)$")
 _BRANCH = re.compile(rf"^  br i1 ({_VALUE.pattern}), label ({_VALUE.pattern}), label ({_VALUE.pattern})")
 _COMPARED = re.compile(r"^icmp (?:samesign )?\w+ \S+ ([^,]+), ([^,]+)")
 _TARGET = re.compile(rf"label ({_VALUE.pattern})")
+_CALLS = ("call", "tail", "musttail", "notail", "invoke", "callbr")
 _OPAQUE = frozenset(
-    "phi load call tail musttail notail alloca atomicrmw cmpxchg invoke callbr va_arg landingpad freeze".split()
+    ("phi", "load", "alloca", "atomicrmw", "cmpxchg", "va_arg", "landingpad", "freeze", *_CALLS)
 )
 _HIDDEN = "%weft.hidden."
 _FROZEN = re.compile(rf"^  (%weft\.hidden\.\d+) = freeze i1 ({_VALUE.pattern}).*\n", re.MULTILINE)

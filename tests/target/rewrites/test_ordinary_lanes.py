@@ -216,3 +216,25 @@ def test_integers_are_divided_as_they_were(isa: Isa, width: int, sign: str) -> N
 def _towards_zero(a: int, b: int) -> tuple[int, int]:
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return quotient, a - quotient * b
+
+
+SHARED = """
+  %s = insertelement <4 x i64> poison, i64 %n, i64 0
+  %y = shufflevector <4 x i64> %s, <4 x i64> poison, <4 x i32> {lanes}
+  %q = {op} <4 x i64> %x, %y
+  ret <4 x i64> %q
+"""
+
+
+@pytest.mark.parametrize("op", ["sdiv", "udiv", "srem", "urem"])
+def test_lanes_are_multiplied_by_the_inverse_of_what_they_share(op: str) -> None:
+    def text(lanes: str) -> str:
+        body = SHARED.format(op=op, lanes=lanes)
+        module = read_module(f"define <4 x i64> @f(<4 x i64> %x, i64 %n) {{\n{body}}}")
+        mark_ordinary(module.functions["f"], AVX2)
+        return with_ordinary_lanes(write_module(module, plain=True), AVX2)
+
+    shared = text("zeroinitializer")
+    assert f"@weft.ordinary.{op}.shared.v4i64(<4 x i64> %x, i64 %n)" in shared
+    assert "fdiv double" in shared and "fmul <4 x double>" in shared
+    assert ".shared" not in text("<i32 0, i32 0, i32 1, i32 0>")

@@ -93,6 +93,8 @@ class Widening:
         Updates that are made lane by lane, by their stores and by what these store.
     near_quotients
         For divisions made once for all lanes whether quotients are that of lane 0 or one more.
+    divided
+        Numbers under masks, and what all lanes divide them by, as they are divided, by block and mask.
     """
 
     def __init__(
@@ -129,6 +131,7 @@ class Widening:
         self.accessed_by_all: set[Instruction] = set()
         self.updates: dict[Instruction, ApartUpdate] = {}
         self.near_quotients: dict[Instruction, Value] = {}
+        self.divided: dict[tuple[BasicBlock, Value | None, Value, Value], list[Value]] = {}
         self._expressions: dict[bool, LaneExpressions] = {}
         self.find_simd: FindSimd = lambda function, signature: None
         self.entry_mask: Value | None = None

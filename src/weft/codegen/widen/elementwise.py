@@ -11,7 +11,7 @@ from weft.codegen.widen.shared_lanes import widen_shared
 from weft.ir import ConstFloat, ConstInt, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.opcodes import OPCODES
-from weft.ir.types import FloatType, IntType, PointerType
+from weft.ir.types import I64, FloatType, IntType, PointerType
 
 _POISON_FLAGS = frozenset({"nsw", "nuw", "exact", "disjoint", "nneg", "inbounds", "nusw", "samesign"})
 
@@ -92,6 +92,9 @@ def _times_inverse(w: Widening, division: Instruction) -> Value:
 def _divided(w: Widening, division: Instruction) -> Value:
     if divides_as_floats(w, division):
         return widen_division(w, division)
+    by = division.operands[1]
+    if w.mask is not None and division.type == I64 and w.is_uniform(by) and not isinstance(by, Constant):
+        return _each_lane(w, division, _harmless_numbers(w, division))
     operands = [w.vector(v) for v in division.operands]
     if w.mask is not None:
         operands[1] = _harmless_divisor(w, division.operands[1], operands[1])
@@ -119,6 +122,25 @@ def _harmless_divisor(w: Widening, original: Value, divisor: Value) -> Value:
         return divisor
     assert isinstance(original.type, IntType)
     return w.builder.select(w.active(), divisor, w.lanes.splat(ConstInt(original.type, 1)))
+
+
+def _harmless_numbers(w: Widening, division: Instruction) -> list[Value]:
+    """What is divided by a number that all lanes share: passive lanes divide zero, so that all have the same divisor.
+
+    What they hold may have more bits than what active lanes divide (`weft.target.rewrites.divided_lanes`).
+    """
+    number, by = division.operands
+    b = w.builder
+    assert b.block is not None and isinstance(by.type, IntType)
+    key = (b.block, w.mask, number, by)
+    known = w.divided.get(key)
+    if known is None:
+        zeros = w.lanes.splat(ConstInt(by.type, 0))
+        divisor = b.unary("freeze", w.scalar(by))
+        divisor = b.select(b.icmp("eq", divisor, ConstInt(by.type, 0)), ConstInt(by.type, 1), divisor)
+        own = b.select(w.active(), w.vector(number), zeros)
+        known = w.divided[key] = [own, broadcast(b, divisor, w.lanes)]
+    return list(known)
 
 
 def _vector_gep(w: Widening, gep: Instruction) -> Instruction:

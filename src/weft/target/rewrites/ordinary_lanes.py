@@ -25,16 +25,16 @@ from __future__ import annotations
 
 import re
 
-from weft.ir import BasicBlock, Builder, Function, Instruction
+from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.constants import Constant
+from weft.ir.constants import Constant, is_zero
 from weft.ir.types import F32, F64, I64, FloatType, FunctionType, IntType, Type, VectorType
 from weft.machine.targets import Isa
-from weft.target.rewrites.divided_lanes import division, odd_division
+from weft.target.rewrites.divided_lanes import SHARED, division, odd_division, shared_division
 from weft.target.rewrites.lane_text import NAME, Lines
 
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint|[su]div|[su]rem)\."
+    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint|[su]div|[su]rem)(?P<shared>\.shared)?\."
     r"(?:v(?P<lanes>\d+))?[fi](?P<bits>32|64)\([^\n]*\n",
     re.MULTILINE,
 )
@@ -56,9 +56,12 @@ def mark_ordinary(function: Function, isa: Isa) -> int:
             op = _operation(i, isa)
             if op is None:
                 continue
-            operands = i.args if i.op == "call" else i.operands
+            operands = list(i.args if i.op == "call" else i.operands)
             assert function.module is not None
             name = f"{NAME}{op}.{_suffix(operands[0].type)}"
+            if _divides(i) and (divisor := _shared(operands[1])) is not None:
+                name = f"{NAME}{op}{SHARED}.{_suffix(operands[0].type)}"
+                operands[1] = divisor
             type = FunctionType(i.type, tuple(o.type for o in operands))
             built = Builder(before=i).call(function.module.declare(name, type), operands)
             built.loc = i.loc
@@ -94,6 +97,16 @@ def _divides(i: Instruction) -> bool:
     if i.op not in _DIVISIONS or not isinstance(i.type, VectorType) or i.type.element != I64:
         return False
     return not isinstance(i.operands[1], Constant)
+
+
+def _shared(vector: Value) -> Value | None:
+    """The scalar that a vector has in all lanes, where it is made of one."""
+    if not isinstance(vector, Instruction) or vector.op != "shufflevector":
+        return None
+    single = vector.operands[0]
+    if not isinstance(single, Instruction) or single.op != "insertelement" or any(vector.attrs["mask"]):
+        return None
+    return single.operands[1] if is_zero(single.operands[2]) else None
 
 
 def _operation(i: Instruction, isa: Isa) -> str | None:
@@ -135,7 +148,9 @@ def with_ordinary_lanes(text: str, isa: Isa) -> str:
         if found["op"] == "frem":
             return _remainder(lines, isa) + "\n"
         if found["op"] in _DIVISIONS:
-            return odd_division(lines, found["op"], isa) + division(lines, found["op"]) + "\n"
+            op, shared = found["op"], found["shared"] or ""
+            divide = shared_division if shared else division
+            return odd_division(lines, op, isa, shared) + divide(lines, op) + "\n"
         return _conversion(lines, found["op"]) + "\n"
 
     text = _DECLARED.sub(define, text)
