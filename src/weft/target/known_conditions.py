@@ -121,7 +121,7 @@ def _functions(lines: list[str]) -> Iterator[_Function]:
         elif "label %" in line:
             function.successors.setdefault(block, []).extend(_TARGET.findall(line))
             if (branch := _BRANCH.match(line)) is not None:
-                function.branches[block] = (number, *branch.groups())
+                function.branches[block] = (number, branch[1], branch[2], branch[3])
 
 
 def _decided(function: _Function) -> list[int]:
