@@ -24,6 +24,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from weft.graph.cfg import CFG
+from weft.graph.dominators import NONE, dominator_tree
+
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):")
 _VALUE = re.compile(r"%(?:[\w.$-]+|\"[^\"]*\")")
 _DEFINED = re.compile(rf"^  ({_VALUE.pattern}) = (.*)$")
@@ -133,39 +136,26 @@ def _decided(function: _Function) -> list[int]:
     again = [found for found in by_pair.values() if len({name for _, name in found}) > 1]
     if not again:
         return []
-    above = _ways(function)
-    return sorted(
-        {
-            function.branches[block][0]
-            for found in again
-            for block, name in found
-            if any(name != other and (around, block) in above for around, other in found)
-        }
-    )
+    cfg, numbers = _graph(function)
+    tree = dominator_tree(cfg)
+    decided: set[int] = set()
+    for found in again:
+        # Blocks that one edge alone leads to, behind a branch on these numbers, with their conditions.
+        behind: dict[int, set[str]] = {}
+        for block, name in found:
+            for target in (numbers[t] for t in function.branches[block][2:]):
+                if len(cfg.preds[target]) == 1:
+                    behind.setdefault(target, set()).add(name)
+        for block, name in found:
+            above = numbers[block]
+            while above != NONE and not behind.get(above, {name}) - {name}:
+                above = tree.idom[above]
+            if above != NONE:
+                decided.add(function.branches[block][0])
+    return sorted(decided)
 
 
-def _ways(function: _Function) -> set[tuple[str, str]]:
-    """Blocks that branch, each with those that are reached by one of its edges alone."""
-    into: dict[str, int] = {}
-    for targets in function.successors.values():
-        for target in targets:
-            into[target] = into.get(target, 0) + 1
-    entry = next(iter(function.successors))
-    return {
-        (block, reached)
-        for block, (_, _, *targets) in function.branches.items()
-        for target in targets
-        if into[target] == 1 and target != block
-        for reached in _only_through(function, entry, target)
-    }
-
-
-def _only_through(function: _Function, entry: str, block: str) -> set[str]:
-    """The blocks that are not reached without a block."""
-    seen, work = {entry, block}, [entry]
-    while work:
-        for following in function.successors.get(work.pop(), ()):
-            if following not in seen:
-                seen.add(following)
-                work.append(following)
-    return {name for name in function.successors if name not in seen} | {block}
+def _graph(function: _Function) -> tuple[CFG, dict[str, int]]:
+    numbers = {name: number for number, name in enumerate(function.successors)}
+    targets = function.successors.values()
+    return CFG([numbers[t] for t in following if t in numbers] for following in targets), numbers
