@@ -6,6 +6,7 @@ from weft.ir import Module
 from weft.ir.writer import write_module
 from weft.machine.targets import Isa
 from weft.target.own_math import with_definitions
+from weft.target.rewrites.asked_pushes import ask_at_pushes
 from weft.target.rewrites.hardware_gathers import with_hardware_gathers
 from weft.target.rewrites.lone_loads import with_lone_loads
 from weft.target.rewrites.masked_loops import with_masked_loops
@@ -25,6 +26,7 @@ def machine_text(module: Module, isa: Isa) -> str:
     """The module's text, with what the processor has no instruction for; masks may be numbers in the module then."""
     for function in list(module.definitions()):
         join_totals(function)
+        ask_at_pushes(function, isa)
         number_masks(function, isa)
         number_accesses(function, isa)
         gather_words(function, isa)
