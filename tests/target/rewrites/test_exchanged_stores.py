@@ -47,6 +47,16 @@ def test_places_are_exchanged(isa: Isa) -> None:
     assert "store <32 x float> %b, ptr %weft.exchanged.0.second, align 64" in text
 
 
+def test_requests_for_what_is_looked_up_later_are_no_obstacle() -> None:
+    asked = "  call void @llvm.prefetch.p0(ptr %from, i32 0, i32 3, i32 1)\n"
+    pushed = PUSHED.replace("  %number =", asked + "  %number =")
+    text = with_exchanged_stores(pushed, AVX2)
+    assert text is not None and asked in text
+    assert "store <32 x float> %b, ptr %weft.exchanged.0.second, align 64" in text
+    # Another call may touch what is stored.
+    assert with_exchanged_stores(pushed.replace("llvm.prefetch.p0", "somebody"), AVX2) is None
+
+
 @pytest.mark.parametrize("order", [2, 3])
 def test_memory_gets_what_it_got(order: int) -> None:
     spec = TargetSpec.chosen()

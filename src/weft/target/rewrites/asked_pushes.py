@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from weft.analysis.loops.places_ahead import ARITHMETIC, CACHE_LINE
-from weft.analysis.memory.linear_locations import linear_location, summands
+from weft.analysis.memory.linear_locations import linear_location
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -46,7 +46,7 @@ _COMPUTED = (
 _ADDRESS = 64
 _DEEPEST = 8
 _LOW = (1 << 64) - 1
-_PROBE, _FEW, _OF_TWO = 1 << 12, 2, 2
+_PROBE, _FEW = 1 << 12, 2
 
 
 class _Step(Struct, frozen=True):
@@ -64,6 +64,8 @@ class _Place(Struct, frozen=True):
     scale: int
     steps: tuple[_Step, ...]
     others: tuple[tuple[Value, int], ...]
+    is_at_once: bool
+    """Whether it is looked up before anything is decided."""
 
     def is_near(self, other: _Place) -> bool:
         """Whether both are of one cache line, or likely so."""
@@ -142,7 +144,7 @@ def _place(load: Instruction, pop: Instruction, inside: set[BasicBlock], layout:
     ((index, way),) = steps.items()
     # Along a row that begins at the node, as of coordinates, its begin is asked for.
     others = tuple((o, s) for o, s in location.terms.items() if o is not index and not _is_of(o, inside))
-    return _Place(base, location.offset, location.terms[index], way, others)
+    return _Place(base, location.offset, location.terms[index], way, others, load.block is pop.block)
 
 
 def _is_of(value: Value, blocks: set[BasicBlock]) -> bool:
@@ -188,23 +190,27 @@ def _ask_for(pop: Instruction, places: list[_Place], own: list[BasicBlock], layo
     """Ask for these places of each number that the loop stores to the stack object; how often."""
     stack, asked = _stack_of(pop.pointer, layout), 0
     for block in own:
-        done: list[tuple[Value, int, _Place]] = []
-        for store in list(block.instructions):
-            if store.op != "store" or store.operands[0].type != pop.type:
-                continue
-            if _stack_of(store.pointer, layout) is not stack:
-                continue
-            root, more = _root(store.operands[0])
-            for place in places:
-                here = place.probe(more)
-                if any(
-                    r is root and p is place and abs(place.probe(m) - here) < CACHE_LINE for r, m, p in done
-                ):
-                    continue
-                done.append((root, more, place))
-                _ask(store, place)
-                asked += 1
+        pushes = [i for i in block.instructions if _is_push(i, pop, stack, layout)]
+        roots = [_root(store.operands[0]) for store in pushes]
+        for place in places:
+            # What is put there last is taken next: what is looked up at once then is on its way as soon.
+            done = roots[-1:] if place.is_at_once and len(roots) > 1 else []
+            for store, root in zip(pushes, roots, strict=True):
+                if not any(_are_near(place, root, other) for other in done):
+                    done.append(root)
+                    _ask(store, place)
+                    asked += 1
     return asked
+
+
+def _is_push(i: Instruction, pop: Instruction, stack: Instruction | None, layout: DataLayout) -> bool:
+    """Whether an instruction stores a number to the stack object that `pop` takes one of."""
+    return i.op == "store" and i.operands[0].type == pop.type and _stack_of(i.pointer, layout) is stack
+
+
+def _are_near(place: _Place, one: tuple[Value, int], other: tuple[Value, int]) -> bool:
+    """Whether places of two nodes, as roots and so much more, are of one cache line, or likely so."""
+    return one[0] is other[0] and abs(place.probe(one[1]) - place.probe(other[1])) < CACHE_LINE
 
 
 def _root(number: Value, deep: int = _DEEPEST) -> tuple[Value, int]:
@@ -214,13 +220,17 @@ def _root(number: Value, deep: int = _DEEPEST) -> tuple[Value, int]:
         if isinstance(number, Instruction) and number.op == "select" and deep:
             one, other = (_root(o, deep // 2) for o in number.operands[1:])
             return (one[0], more + min(one[1], other[1])) if one[0] is other[0] else (number, more)
-        parts = summands(number)
-        if parts is None or len(parts) != _OF_TWO:
+        # Where sums wrap, lines are not near: requests do no harm.
+        if not isinstance(number, Instruction) or not _is_sum(number):
             return number, more
-        (first, times), (constant, factor) = parts
-        if times != 1 or not isinstance(constant, ConstInt):
+        constant = number.operands[1]
+        if not isinstance(constant, ConstInt):
             return number, more
-        number, more = first, more + factor * constant.signed
+        number, more = number.operands[0], more + constant.signed
+
+
+def _is_sum(number: Instruction) -> bool:
+    return number.op == "add" or (number.op == "or" and "disjoint" in number.flags)
 
 
 def _ask(store: Instruction, place: _Place) -> None:

@@ -42,9 +42,9 @@ _ACCESS = re.compile(r"(?:load|store) [^@]*, ptr (?P<pointer>%[^\s,]+), align \d
 
 _QUIET = re.compile(
     r"(?:getelementptr|add|sub|mul|and|or|xor|shl|lshr|ashr|select|[if]cmp|sext|zext|trunc|bitcast|freeze|"
-    r"fadd|fsub|fmul|insertelement|extractelement|shufflevector) .*"
+    r"fadd|fsub|fmul|insertelement|extractelement|shufflevector) .*|(?:tail )?call void @llvm\.prefetch\..*"
 )
-"""What neither reads nor writes memory."""
+"""What neither reads nor writes memory, and requests for what may be looked up."""
 
 LEAST_BITS = 256
 """Of a register: in narrower ones LLVM branches around moves, which takes 0.97 of the time (a kd-tree of doubles)."""
