@@ -96,8 +96,12 @@ def test_passive_lanes_load_zeros_not_what_is_left_on_the_stack(isa: Isa) -> Non
 
 
 def test_one_test_for_active_lanes_serves_a_block() -> None:
-    text = widened(kernel_text(guarded("  %v = load i32, ptr %in\n  store i32 %v, ptr %out")))
-    assert len(lines(text, "icmp ne i8")) == 1
+    once = "  %v = load i32, ptr %in\n  store i32 %v, ptr %out"
+    own = "%p = getelementptr i32, ptr %in, i64 %tid\n  %own = load i32, ptr %p\n  %c = icmp slt i32 %own, 5"
+    assert len(lines(widened(kernel_text(guarded(once, own))), "icmp ne i8")) == 1
+    # Whether the first of the lanes that a guard leaves is one is a comparison of its number.
+    text = widened(kernel_text(guarded(once)))
+    assert not lines(text, "icmp ne i8") and len(lines(text, "icmp slt i32")) == 1
 
 
 def test_passive_lanes_divide_by_one() -> None:

@@ -79,6 +79,14 @@ def row_sums(a, o):
         o[i] = total
 
 
+def sums_of_others(a, o):
+    for i in range(a.shape[0]):
+        total = 0.0
+        for k in range(a.shape[1] // 2):
+            total = total * 0.5 + a[i, 2 * k]
+        o[i] = total
+
+
 def clamped(a, o):
     for i in range(a.size):
         o[i] = a[max(i - 2, 0)] + a[min(i + 2, a.size - 1)]
@@ -171,10 +179,11 @@ def test_nests_that_add_up_in_order_run_in_lanes_along_other_loops() -> None:
 
 
 def test_rows_of_a_thousand_elements_are_gone_through_in_few_lanes(monkeypatch) -> None:
-    """Each lane has a line of the nearest cache, which has room for eight in a set."""
+    """Each lane has a line of the nearest cache, which has room for eight in a set, and is met once in strips."""
     monkeypatch.setenv("WEFT_CPU", "x86-64-v3")
-    made = check(row_sums, (DRAW.random((40, 40)), np.zeros(40)))
-    assert any("8 iterations at a time" in r.message for r in made.remarks)
+    for sums, lanes in ((row_sums, 16), (sums_of_others, 8)):
+        made = check(sums, (DRAW.random((40, 40)), np.zeros(40)))
+        assert any(f"runs {lanes} iterations at a time" in r.message for r in made.remarks)
 
 
 def test_lanes_run_along_windows_that_slide() -> None:

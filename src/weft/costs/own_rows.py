@@ -41,7 +41,7 @@ def lanes_of_strips(bits: int, isa: Isa) -> int:
     to the stack, and the nearest cache has few places for lines that are a power of two apart.
     """
     registers = 2 * isa.vector_registers * isa.vector_bits // (8 * LINE)
-    return min(registers, 8 * LINE // bits)
+    return min(registers, 16 * LINE // bits)
 
 
 def in_pieces(strips: Iterable[RowStrips], lanes: int, isa: Isa) -> list[RowStrips]:

@@ -316,7 +316,6 @@ FOREIGN_LOOPS = PassList(
     (
         *FORM,
         HEAD_TESTS,
-        OWN_ARRAYS,
         BFLOAT_WORDS,
         EXCHANGE_LOOPS,
         SHORT_CONVERSIONS,
@@ -332,6 +331,7 @@ FOREIGN_LOOPS = PassList(
         IDLE_ITERATIONS,
         AUTO_BUTTERFLIES,
         AUTO_LOOPS,
+        OWN_ARRAYS,
         LOOPS_IN_PLACE,
         IN_LANES,
         SINGLE_LANE,

@@ -394,13 +394,22 @@ done:
 
 
 NUMBERS = "  %p = getelementptr double, ptr %row, i64 %k\n  %v = load double, ptr %p"
+OTHERS = (
+    "  %twice = shl i64 %k, 1\n  %p = getelementptr double, ptr %row, i64 %twice\n  %v = load double, ptr %p"
+)
 OCTETS = "  %p = getelementptr i8, ptr %row, i64 %k\n  %b = load i8, ptr %p\n  %v = uitofp i8 %b to double"
 
 
 @pytest.mark.parametrize(
     ("start", "load", "lanes"),
-    [("regular", NUMBERS, 8), ("loaded", NUMBERS, 64), ("regular", OCTETS, 64)],
-    ids=["regular", "loaded", "bytes"],
+    [
+        ("regular", OTHERS, 8),
+        ("loaded", OTHERS, 64),
+        ("regular", OCTETS, 64),
+        ("regular", NUMBERS, 16),
+        ("loaded", NUMBERS, 16),
+    ],
+    ids=["regular", "loaded", "bytes", "strips", "loaded strips"],
 )
 def test_rows_at_equal_distances_may_share_a_set_of_the_cache_and_others_do_not(
     start: str, load: str, lanes: int
