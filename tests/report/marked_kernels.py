@@ -34,7 +34,7 @@ def row_sums(a, sums):
         return
     total = 0.0
     for k in range(a.shape[1]):  # U | uniform
-        total += a[i, k]  # T | | strided ?
+        total += a[i, k]  # T | | pieces
     sums[i] = total  # T | | contiguous
 
 
