@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _AVX2 = {
     "POCL_KERNELLIB_NAME": "kernel-x86_64-pc-linux-gnu-avx2",
@@ -43,6 +43,30 @@ _ISPC = {
 }
 
 LEVELS = tuple(RUNTIMES)
+
+_TUNABLES = "GLIBC_TUNABLES"
+_NO_AVX512 = "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD"
+_LIBRARY = {
+    "x86-64": f"-AVX,-AVX2,{_NO_AVX512}",
+    **dict.fromkeys(("x86-64-v3", "skylake", "alderlake"), _NO_AVX512),
+}
+"""What the C library is told not to use: compilers make `memset` and `memcpy` of loops, which are its own elsewhere."""
+
+
+def library_environment(level: str | None, environment: Mapping[str, str]) -> dict[str, str] | None:
+    """The environment in which the C library is held to a level, too; None where it is, or nothing is asked."""
+    told = f"glibc.cpu.hwcaps={_LIBRARY[level]}" if level in _LIBRARY else ""
+    known = environment.get(_TUNABLES, "")
+    if not told or told in known.split(":"):
+        return None
+    return {**environment, _TUNABLES: f"{known}:{told}" if known else told}
+
+
+def begin_again(level: str | None) -> None:
+    """Begin the process again with its C library held to a level: it reads what it is told when a process begins."""
+    environment = library_environment(level, os.environ)
+    if environment is not None and sys.platform == "linux":
+        os.execve(sys.executable, sys.orig_argv, environment)
 
 
 def hold(level: str | None) -> None:

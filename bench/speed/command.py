@@ -40,6 +40,7 @@ def arguments(
         "--level", choices=levels.LEVELS, help="instructions that all may use; default: all there are"
     )
     options = parser.parse_args()
+    levels.begin_again(options.level)
     levels.hold(options.level)
     return options
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import shutil
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 
@@ -99,6 +101,19 @@ def test_compilers_are_held_to_a_level_by_the_name_that_they_have_for_it(monkeyp
     assert levels.march(["gcc"]) == ["-march=x86-64-v3", "-mtune=native"]
     assert levels.march(["python", "-m", "ziglang", "cc"]) == ["-march=x86_64_v3"]
     assert levels.ispc_target() == "avx2-i32x8"
+
+
+def test_the_c_library_is_held_to_the_level_by_a_process_that_begins_again():
+    assert levels.library_environment(None, {}) is None
+    assert levels.library_environment("x86-64-v4", {}) is None
+    held = levels.library_environment("x86-64-v3", {"GLIBC_TUNABLES": "glibc.malloc.check=1", "HOME": "/"})
+    assert held is not None and held["HOME"] == "/"
+    first, second = held["GLIBC_TUNABLES"].split(":")
+    assert first == "glibc.malloc.check=1" and "-AVX512VL" in second and "-AVX2" not in second
+    assert levels.library_environment("x86-64-v3", held) is None
+    told = "import sys; from bench import levels; levels.begin_again('x86-64'); print(sys.argv[1:])"
+    run = subprocess.run([sys.executable, "-c", told, "a b"], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['a b']"
 
 
 def test_arrays_lie_alike_for_every_peer() -> None:
