@@ -110,6 +110,12 @@ class BasicBlock(Value):
         at = last if self.instructions[last] is position else self.instructions.index(position)
         return self.insert(at, instruction)
 
+    def replace_successor(self, old: BasicBlock, new: BasicBlock) -> None:
+        """Let the terminator of this block branch to `new` wherever it branched to `old`."""
+        for i, target in enumerate(self.terminator.blocks):
+            if target is old:
+                self.terminator.set_block(i, new)
+
     def replace_phi_source(self, old: BasicBlock, new: BasicBlock) -> None:
         """Let the φs of this block expect `new` where they named `old` as incoming block."""
         for phi in self.phis():

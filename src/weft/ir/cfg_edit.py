@@ -49,17 +49,14 @@ def split_edge(source: BasicBlock, target: BasicBlock, name: str = "") -> BasicB
     """Put a new block on the edge from `source` to `target`; return it. Parallel edges all go through it."""
     assert source.function is not None
     middle = source.function.add_block(name or f"{source.name}.{target.name}", after=source)
-    terminator = source.terminator
-    for i, successor in enumerate(terminator.successors):
-        if successor is target:
-            terminator.set_block(i, middle)
+    source.replace_successor(target, middle)
     for phi in target.phis():
         first = phi.blocks.index(source)
         for i in reversed(range(first + 1, len(phi.blocks))):
             if phi.blocks[i] is source:
                 phi.remove_incoming(i)
         phi.set_block(first, middle)
-    _append_branch(middle, target, terminator)
+    _append_branch(middle, target, source.terminator)
     return middle
 
 
@@ -132,8 +129,6 @@ def lead_through(sources: Collection[BasicBlock], target: BasicBlock, name: str)
     loc = None
     for source in sources:
         loc = loc or source.terminator.loc
-        for i, successor in enumerate(source.terminator.successors):
-            if successor is target:
-                source.terminator.set_block(i, made)
+        source.replace_successor(target, made)
     made.append(Instruction("br", VOID, blocks=(target,), loc=loc))
     return made

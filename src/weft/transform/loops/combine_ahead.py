@@ -202,7 +202,7 @@ def combine_ahead(
     for index, value in enumerate(test.operands):
         if value is own:
             test.set_operand(index, first)
-    _turn(copied, inner.exit, kept)
+    copied.replace_successor(inner.exit, kept)
     build.at_end(kept)
     build.store(result, build.gep(array, cells, (zero, build.binary("sub", own, first)), ("inbounds",)))
     following = build.binary("add", own, const_int(1, type), ("nsw",))
@@ -215,7 +215,7 @@ def combine_ahead(
     build.br(groups)
     first.add_incoming(counter.start, loop.preheader)
     first.add_incoming(end, leave)
-    _turn(loop.preheader, header, groups)
+    loop.preheader.replace_successor(header, groups)
     # The loop runs over a group, and the one inside goes on from where the group begins.
     _enter(counter.phi, loop.preheader, first, enter)
     test = header.terminator.operands[0]
@@ -223,7 +223,7 @@ def combine_ahead(
     for index, value in enumerate(test.operands):
         if value is not counter.phi:
             test.set_operand(index, end)
-    _turn(header, loop.exit, leave)
+    header.replace_successor(loop.exit, leave)
     loop.exit.replace_phi_source(header, groups)
     build = Builder(before=inner.preheader.terminator)
     build.loc = inner.header.terminator.loc
@@ -240,10 +240,3 @@ def _enter(phi: Instruction, before: BasicBlock, value: Value, source: BasicBloc
         if block is before:
             phi.set_operand(index, value)
             phi.set_block(index, source)
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

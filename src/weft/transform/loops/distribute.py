@@ -141,17 +141,17 @@ def distribute(function: Function, parts: Parts, count: int) -> BasicBlock:
     builder = Builder(between)
     builder.loc = loop.header.terminator.loc
     builder.br(copy(loop.header))
-    _turn(loop.header, loop.exit, between)
+    loop.header.replace_successor(loop.exit, between)
     copy(loop.header).replace_phi_source(loop.preheader, between)
     for part in parts.inside[count:]:
         if isinstance(part, Part):
-            _turn(part.before, part.header, part.behind)
+            part.before.replace_successor(part.header, part.behind)
             continue
         for store in part.stores:
             store.erase()
     for part in parts.inside[:count]:
         if isinstance(part, Part):
-            _turn(copy(part.before), copy(part.header), copy(part.behind))
+            copy(part.before).replace_successor(copy(part.header), copy(part.behind))
             continue
         for store in part.stores:
             made = copies[store]
@@ -160,10 +160,3 @@ def distribute(function: Function, parts: Parts, count: int) -> BasicBlock:
     remove_unreachable_blocks(function)
     remove_dead_instructions(function)
     return copy(loop.header)
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

@@ -147,7 +147,7 @@ def jam(function: Function, found: Jammable, count: int) -> BasicBlock:
     predicate = _LEAVES[loop.predicate] if leaves_if_true else loop.predicate
     header.terminator.set_operand(0, again.icmp(predicate, counter.phi, limit))
     test.erase()
-    _turn(header, loop.exit, left)
+    header.replace_successor(loop.exit, left)
     for index, source in enumerate(own_phi.blocks):
         if source is loop.preheader:
             own_phi.set_operand(index, counter.phi)
@@ -241,10 +241,3 @@ def _copied(instruction: Instruction, values: dict[Value, Value], block: BasicBl
     else:
         block.insert_before(block.terminator, made)
     return made
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

@@ -81,7 +81,7 @@ def pack_columns(
     first, end = (
         _extended(build, rebuilt(build, v, {}, inside), sums) for v in (sums.counter.start, sums.bound)
     )
-    _turn(outer, rows.header, tiles)
+    outer.replace_successor(rows.header, tiles)
     sign = middle.predicate[0]
     # The loop over them.
     build.at_end(tiles)
@@ -129,7 +129,7 @@ def pack_columns(
     build.br(rows.header)
     build.at_end(latch)
     build.br(tiles)
-    _turn(rows.header, exit, latch)
+    rows.header.replace_successor(exit, latch)
     _enter(rows, outer, run)
     _between(middle, phi, following)
     for value, rooms in zip(values, arrays, strict=True):
@@ -214,10 +214,3 @@ def _enter(loop: CountedLoop, before: BasicBlock, source: BasicBlock) -> None:
         for index, block in enumerate(phi.blocks):
             if block is before:
                 phi.set_block(index, source)
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

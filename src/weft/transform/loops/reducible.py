@@ -86,10 +86,7 @@ def _copy(function: Function, split: _Split) -> None:
     for block, made in zip(split.copied, copies, strict=True):
         for source in block.predecessors:
             if source not in split.loop:
-                terminator = source.terminator
-                for i, target in enumerate(terminator.successors):
-                    if target is block:
-                        terminator.set_block(i, made)
+                source.replace_successor(block, made)
                 block.remove_phi_source(source)
             elif source not in originals:
                 made.remove_phi_source(source)

@@ -135,17 +135,17 @@ def run_ahead(function: Function, found: Triangle, count: int) -> tuple[BasicBlo
     build.br(groups)
     first.add_incoming(counter.start, loop.preheader)
     first.add_incoming(end, leave)
-    _turn(loop.preheader, header, groups)
+    loop.preheader.replace_successor(header, groups)
     # The loop runs over a group, and the one inside goes on from where the group begins.
     _enter(counter.phi, loop.preheader, first, enter)
     _enter(inner.counter.phi, inner.preheader, first, inner.preheader)
     _bound(loop, end)
-    _turn(header, loop.exit, leave)
+    header.replace_successor(loop.exit, leave)
     _enter(_instruction(rest, counter.phi), loop.preheader, first, groups)
     loop.exit.replace_phi_source(header, _block(rest, header))
     # What comes first is done for all of the group.
     behind = function.add_block(f"{header.name}.handed", enter)
-    _turn(_block(ahead, inner.header), inner.exit, behind)
+    _block(ahead, inner.header).replace_successor(inner.exit, behind)
     _hand_on(function, found, ahead, first, count, behind)
     Builder(behind).br(enter)
     for block in found.before:
@@ -229,10 +229,3 @@ def _instruction(copies: ValueMap, original: Instruction) -> Instruction:
     found = copies[original]
     assert isinstance(found, Instruction)
     return found
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

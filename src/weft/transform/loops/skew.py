@@ -140,13 +140,13 @@ def skew(function: Function, nest: TimeNest, length: int, slope: int, shifts: Se
     begin.add_incoming(following, next_strip)
     number.add_incoming(first, strip)
     number.add_incoming(following_wave, next_wave)
-    _turn(time.preheader, header, step)
+    time.preheader.replace_successor(header, step)
     for index, source in enumerate(counter.phi.blocks):
         if source is time.preheader:
             counter.phi.set_operand(index, begin)
             counter.phi.set_block(index, wave)
     _end_at(header, time, end)
-    _turn(header, time.exit, next_wave)
+    header.replace_successor(time.exit, next_wave)
     time.exit.replace_phi_source(header, step)
     for rows, shift in zip(nest.parts, shifts, strict=True):
         before = rows.part.before
@@ -195,7 +195,7 @@ def _do_row(at: _Sums, rows: Rows, row: Value, only: Value) -> None:
     condition.erase()
     loop.counter.phi.replace_all_uses(row)
     loop.counter.phi.erase()
-    _turn(loop.latch, loop.header, part.behind)
+    loop.latch.replace_successor(loop.header, part.behind)
 
 
 def _end_at(header: BasicBlock, loop: CountedLoop, end: Value) -> None:
@@ -240,10 +240,3 @@ class _Sums:
                 declared = self.at.module.declare(f"llvm.{which}.i{self.type.bits}", kind, PURE)
                 found = self.at.call(declared, (found, value))
         return found
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

@@ -71,7 +71,7 @@ def split_range(
     begin.loc = branch.loc
     begin.br(_block(one, next(b for b in header.successors if b is not loop.exit)))
     branch.erase()
-    _turn(_block(one, latch), _block(one, header), _block(rest, header))
+    _block(one, latch).replace_successor(_block(one, header), _block(rest, header))
     # The iterations behind it.
     for phi in header.phis():
         mine = rest[phi]
@@ -88,7 +88,7 @@ def split_range(
                 phi.set_operand(index, rest.get(left, left))
                 phi.set_block(index, _block(rest, header))
     # The iterations before it.
-    _turn(header, loop.exit, _block(one, header))
+    header.replace_successor(loop.exit, _block(one, header))
     test = Builder(before=header.terminator)
     test.loc = header.terminator.loc
     strict = _STRICT[loop.predicate]
@@ -114,10 +114,3 @@ def _block(copies: ValueMap, original: BasicBlock) -> BasicBlock:
     found = copies[original]
     assert isinstance(found, BasicBlock)
     return found
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

@@ -108,7 +108,7 @@ def _cut(function: Function, strips: RowStrips) -> None:
             if source is before:
                 made.set_operand(index, handed)
                 made.set_block(index, load)
-    _turn(before, header, heads)
+    before.replace_successor(header, heads)
 
 
 def _count(build: Builder, header: BasicBlock, before: BasicBlock, latch: BasicBlock) -> Instruction:
@@ -195,17 +195,10 @@ def _let_run(
     tested = number if loop.top_tested else number.incoming_value(_block(copies, loop.latch))
     leaves_if_true = branch.blocks[0] is loop.exit
     branch.set_operand(0, test.icmp("eq" if leaves_if_true else "ne", tested, const_int(length)))
-    _turn(exiting, loop.exit, behind)
+    exiting.replace_successor(loop.exit, behind)
 
 
 def _block(copies: ValueMap, block: BasicBlock) -> BasicBlock:
     made = copies[block]
     assert isinstance(made, BasicBlock)
     return made
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

@@ -80,7 +80,7 @@ def tile_loop(function: Function, loop: CountedLoop, size: int, before: BasicBlo
     phi.add_incoming(start, loop.preheader)
     phi.add_incoming(following, latch)
     # The loop runs over a tile.
-    _turn(loop.preheader, header, tiles)
+    loop.preheader.replace_successor(header, tiles)
     for index, source in enumerate(counter.phi.blocks):
         if source is loop.preheader:
             counter.phi.set_operand(index, first)
@@ -94,7 +94,7 @@ def tile_loop(function: Function, loop: CountedLoop, size: int, before: BasicBlo
     predicate = INVERTED[loop.predicate] if leaves_if_true else loop.predicate
     branch.set_operand(0, inner.icmp(predicate, counter.phi, end))
     test.erase()
-    _turn(header, loop.exit, latch)
+    header.replace_successor(loop.exit, latch)
     loop.exit.replace_phi_source(header, tiles)
     return tiles
 
@@ -105,10 +105,3 @@ def _extended(build: Builder, value: Value, predicate: str) -> Value:
 
 def _narrowed(build: Builder, value: Value, type: IntType) -> Value:
     return value if type == I64 else build.cast("trunc", value, type)
-
-
-def _turn(block: BasicBlock, target: BasicBlock, other: BasicBlock) -> None:
-    """Let a block branch to another one."""
-    for index, successor in enumerate(block.terminator.blocks):
-        if successor is target:
-            block.terminator.set_block(index, other)

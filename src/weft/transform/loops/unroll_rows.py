@@ -108,8 +108,8 @@ def _peel(function: Function, loop: LoopRounds) -> None:
         phi.remove_incoming(phi.blocks.index(before))
         phi.add_incoming(arriving if following is copy else following, latch)
         copy.erase()
-    _retarget(before, loop.header, first)
-    _retarget(latch, first, loop.header)
+    before.replace_successor(loop.header, first)
+    latch.replace_successor(first, loop.header)
     for block, left in exits.items():
         for exit in left:
             if block is loop.exiting and exit is loop.exit:
@@ -136,12 +136,6 @@ def _go(block: BasicBlock, target: BasicBlock) -> None:
     builder = Builder(block)
     builder.loc = location
     builder.br(target)
-
-
-def _retarget(block: BasicBlock, old: BasicBlock, new: BasicBlock) -> None:
-    for index, target in enumerate(block.terminator.blocks):
-        if target is old:
-            block.terminator.set_block(index, new)
 
 
 def _copied(values: ValueMap, block: BasicBlock) -> BasicBlock:

@@ -115,9 +115,7 @@ def _share(function: Function, exit: BasicBlock, blocks: list[BasicBlock], copie
         for block in blocks:
             leaving = values.get(block, block)
             assert isinstance(leaving, BasicBlock)
-            for index, target in enumerate(leaving.terminator.blocks):
-                if target is exit:
-                    leaving.terminator.set_block(index, left)
+            leaving.replace_successor(exit, left)
         builder = Builder(left)
         builder.loc = exit.instructions[exit.first_insertion].loc
         builder.br(exit)

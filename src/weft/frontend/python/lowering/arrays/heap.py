@@ -194,12 +194,9 @@ class LoopFrame:
             return
         check = BasicBlock("for.go", low.function)
         low.function.blocks.insert(low.function.blocks.index(body), check)
-        terminator = head.terminator
-        for index, target in enumerate(terminator.blocks):
-            if target is body:
-                terminator.set_block(index, check)
+        head.replace_successor(body, check)
         at = Builder(check)
-        at.loc = terminator.loc
+        at.loc = head.terminator.loc
         at.cond_br(has_error(low, at, low.frame.value), following, body)
 
 
