@@ -57,6 +57,7 @@ OPTIONAL_PASSES = {
         ),
         *(
             "reads ahead",
+            "register rounds",
             "rolled loops",
             "rounds together",
             "row copies",

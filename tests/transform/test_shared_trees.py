@@ -222,7 +222,9 @@ def test_trees_do_what_their_rounds_say(
             kernel[1, n](a, out, first)
             cuda.jit(program, debug=True)[1, n](a, wanted, first)
             assert (out == wanted).all(), (first, n)
-    told = any("waits at no barrier" in remark.message for remark in kernel.remarks)
+    told = any(
+        "this tree in shared memory waits at no barrier" in remark.message for remark in kernel.remarks
+    )
     assert told == found
 
 
@@ -292,5 +294,8 @@ def test_trees_of_opencl_and_cuda_c(threads: int) -> None:
     of_cuda: Any = module[f"tree<{threads}>"]
     of_cuda[1, threads](a, other)
     assert (other == wanted).all()
-    found = [any("waits at no barrier" in r.message for r in k.remarks) for k in (kernel, of_cuda)]
+    found = [
+        any("this tree in shared memory waits at no barrier" in r.message for r in k.remarks)
+        for k in (kernel, of_cuda)
+    ]
     assert found == [True, threads == 128]

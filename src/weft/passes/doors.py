@@ -60,7 +60,7 @@ LEFT_OUT = (
                 "group atomics",
                 "group loops",
             ),
-            *("rounds together", "shared trees", "tile rows", "updated arrays", "copies"),
+            *("rounds together", "register rounds", "shared trees", "tile rows", "updated arrays", "copies"),
         ),
     ),
     LeftOut(

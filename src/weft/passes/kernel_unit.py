@@ -17,7 +17,7 @@ from weft.codegen.work_groups.group_program import GroupProgram
 from weft.codegen.work_groups.lane_groups import ThreadKernel
 from weft.diag.remarks import RemarkLog
 from weft.diag.source import SourceSpan
-from weft.ir import Function, Module
+from weft.ir import BasicBlock, Function, Module
 from weft.ir.array_sizes import sized_parameters
 from weft.ir.intrinsics import asks_for_lanes
 from weft.options import CompileOptions, Timings
@@ -77,6 +77,8 @@ class KernelUnit(Struct):
         For how many lanes there is room on the stack.
     together
         Whether all threads of a work-group arrive at each barrier together.
+    trees
+        Headers of loops that are trees in shared memory, of which there is code without barriers.
     guessed
         Where loops are that have 32 bits while their numbers fit.
     narrowed, small
@@ -147,6 +149,7 @@ class KernelUnit(Struct):
     premises: Premises = field(default_factory=lambda: Premises(None, None))
     most_lanes: int = 1
     together: bool = False
+    trees: list[BasicBlock] = field(default_factory=list)
     guessed: list[SourceSpan | None] = field(default_factory=list)
     narrowed: int = 0
     small: int = 0

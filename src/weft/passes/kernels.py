@@ -88,6 +88,7 @@ from weft.passes.scalar_numbers import (
     WIDE_COMPARISONS,
 )
 from weft.passes.stages import Form, Runnable
+from weft.transform.groups.rounds_in_registers import run_rounds_in_registers
 from weft.transform.groups.trees_in_lanes import run_trees_in_lanes
 from weft.transform.splitting.barriers import has_grid_barrier, split_at_barriers
 from weft.transform.splitting.lock_step import run_in_lock_step
@@ -131,6 +132,26 @@ def _run_trees_in_lanes(unit: KernelUnit) -> bool:
             f" distance and {unit.plan.width} or more, the first lane group runs all rounds, the last in registers",
             span,
             pass_name=SHARED_TREES.name,
+        )
+    unit.trees = headers
+    if headers:
+        unit.forget()
+    return bool(headers)
+
+
+def _run_rounds_in_registers(unit: KernelUnit) -> bool:
+    assert unit.plan is not None
+    group = analyze_group(unit.function)
+    lanes, alone = unit.plan.width, unit.order.lock_step
+    register = unit.spec.isa.vector_bits // 8
+    headers = run_rounds_in_registers(unit.function, group, lanes, alone, register, unit.trees)
+    for span in (span_of(header.terminator) for header in headers):
+        unit.remarks.add(
+            RemarkKind.TRANSFORM,
+            "this loop waits at no barrier: where a work-group is one row of the threads that it has work for, the"
+            " first lane group runs all rounds, and keeps what they read and write of shared memory in registers",
+            span,
+            pass_name=REGISTER_ROUNDS.name,
         )
     if headers:
         unit.forget()
@@ -236,6 +257,14 @@ SHARED_TREES: Pass[KernelUnit] = Pass(
     optional=True,
     applies=_may_have_trees,
 )
+REGISTER_ROUNDS: Pass[KernelUnit] = Pass(
+    "register rounds",
+    "loops with barriers over small arrays in shared memory run in the first lane group, the arrays in registers",
+    _run_rounds_in_registers,
+    Meaning.BOTH,
+    optional=True,
+    applies=_may_have_trees,
+)
 GROUP_ORDER: Pass[KernelUnit] = Pass(
     "group order",
     "it is planned whether groups run row by row, or in strips that have more of what they load in common",
@@ -327,6 +356,7 @@ KERNELS = PassList(
         BANDS,
         ROWS,
         SHARED_TREES,
+        REGISTER_ROUNDS,
         LOCK_STEP,
         BOX_WIDTH,
         GROUP_ORDER,

@@ -150,6 +150,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
+    "lshr": lambda a, b: a >> b,
 }
 
 _TESTS: dict[str, Callable[[int, int], bool]] = {
@@ -177,6 +178,10 @@ def lane_numbers(value: Value, width: int) -> list[int] | None:
         if asked is None or a is None or b is None:
             return None
         return [x if bit else y for bit, x, y in zip(asked, a, b, strict=True)]
+    unsigned = (1 << value.type.bits) - 1
+    if value.op in ("zext", "trunc"):
+        found = lane_numbers(value.operands[0], width)
+        return None if found is None else [x & unsigned for x in found]
     fold = _FOLDED.get(value.op)
     if fold is None and value.op != "icmp":
         return None
@@ -190,5 +195,4 @@ def lane_numbers(value: Value, width: int) -> list[int] | None:
         half = 1 << (compared.bits - 1) if value.predicate.startswith("s") else 0
         test = _TESTS[value.predicate.removeprefix("s").removeprefix("u")]
         return [int(test(x ^ half, y ^ half)) for x, y in zip(a, b, strict=True)]
-    unsigned = (1 << value.type.bits) - 1
     return [fold(x, y) & unsigned for x, y in zip(a, b, strict=True)]

@@ -114,7 +114,7 @@ class _Writer:
         builder.br(behind)
 
         builder.at_end(behind)
-        if not _is_of_first_lanes(tree.exit, self.items.tid[0], self.lanes):
+        if not is_of_first_lanes(tree.exit, self.items.tid[0], self.lanes):
             builder.call(barrier, ())
         builder.br(tree.exit)
 
@@ -283,7 +283,7 @@ def _as(builder: Builder, value: Value, type: Type) -> Value:
     return builder.cast("trunc" if value.type.bits > type.bits else "zext", value, type)
 
 
-def _is_of_first_lanes(start: BasicBlock, thread: Value, lanes: int) -> bool:
+def is_of_first_lanes(start: BasicBlock, thread: Value, lanes: int) -> bool:
     """Whether only threads of the first lane group access shared memory up to the next barriers."""
     inside = {
         block.terminator.blocks[0]
