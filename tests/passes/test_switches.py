@@ -139,7 +139,9 @@ def code(**switches) -> str:
 
 
 def test_uniform_control_keeps_branches():
-    assert "@llvm.masked.load" not in code() and "@llvm.masked.load" in code(uniform_control=False)
+    # A machine without masked loads has a function for them.
+    masked = re.compile(r"@(llvm\.masked|weft)\.load")
+    assert not masked.search(code()) and masked.search(code(uniform_control=False))
 
 
 def test_scalar_counters_are_no_vectors():
