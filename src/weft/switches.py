@@ -44,6 +44,7 @@ OPTIONAL_PASSES = {
             "known numbers",
             "lanes in turn",
             "likely conversions",
+            "local rows",
             "low halves",
         ),
         *(

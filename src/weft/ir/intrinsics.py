@@ -222,6 +222,10 @@ SMALL_GRID_ATTRIBUTE = "weft.small.grid"
 ARRAYS_APART_ATTRIBUTE = "weft.arrays.apart"
 """Marks kernels whose pointer arguments lead into objects that do not overlap: the launcher sees to that."""
 
+RESHAPED = "weft.reshaped"
+"""Named metadata of a module in which arrays of several dimensions are accessed with another shape, too: an index may
+lead from one row to the next."""
+
 WRITABLE_ATTRIBUTE = "weft.writable"
 """Marks functions whose launcher sees to it that what they may store to can be written."""
 

@@ -100,6 +100,12 @@ LEFT_OUT = (
         ("written back",),
     ),
     LeftOut(
+        "where arrays end, and that what is not stored to can be, is known of what functions of Python are called with;"
+        " a thread of a kernel works on a local array where its source says so",
+        (KERNELS, FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
+        ("local rows",),
+    ),
+    LeftOut(
         "others may read the text, for whom its mark says more than is so",
         (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
         ("reads ahead",),

@@ -23,6 +23,7 @@ from weft.passes.loop_lanes import IN_LANES
 from weft.passes.nests.blocks_inside import BLOCKS_INSIDE
 from weft.passes.nests.butterflies import BUTTERFLIES
 from weft.passes.nests.cut_rows import CUT_ROWS
+from weft.passes.nests.local_rows import LOCAL_ROWS
 from weft.passes.nests.own_arrays import OWN_ARRAYS
 from weft.passes.nests.promised_nests import prove_promised_nests
 from weft.passes.nests.short_rows import KNOWN_PARAMETERS, SHORT_ROWS
@@ -186,6 +187,7 @@ LOOPS = PassList(
         GUARD_BOUNDS,
         FILLED_RUNS,
         COPIED_RUNS,
+        LOCAL_ROWS,
         IDLE_ITERATIONS,
         BUTTERFLIES,
         BLOCKS_INSIDE,

@@ -22,6 +22,7 @@ from weft.frontend.python.types import Field, Record, Scalar, Tuple, array_type
 from weft.frontend.python.typing_rules import real_type
 from weft.ir.builder import const_int
 from weft.ir.constants import ConstInt
+from weft.ir.intrinsics import RESHAPED
 from weft.ir.types import I8
 from weft.ir.values import Value
 
@@ -72,6 +73,8 @@ def in_order(low: Lowering, array: Typed) -> Typed:
 def reshaped(low: Lowering, array: Typed, shape: list[Typed]) -> Typed:
     """``array.reshape(shape)``, in which one extent may be -1."""
     array = in_order(low, array)
+    if array_type_of(array).ndim > 1:
+        low.unit.module.named_metadata.setdefault(RESHAPED, [])
     total = count_of(low, array)
     open_: list[tuple[int, Value | None]] = []
     known: Value = const_int(1)
