@@ -1,4 +1,9 @@
-"""Values of loops, computed again elsewhere from other counters."""
+"""Values of loops, computed again elsewhere from other counters.
+
+Precondition: what they are computed of is known there, and may be computed for other counters: it does not trap, and
+what it loads is there. Postcondition: instructions are added, which have no effect. Preserves the program under FR and
+OBL.
+"""
 
 from __future__ import annotations
 
