@@ -62,6 +62,7 @@ OPTIONAL_PASSES = {
             "rolled loops",
             "rounds together",
             "row copies",
+            "row questions",
             "row strips",
             "rows in turn",
             "scalar replacement",
@@ -83,6 +84,7 @@ OPTIONAL_PASSES = {
             "wide masks",
             "written back",
             "written shuffles",
+            "written trees",
         ),
     )
 }

@@ -60,7 +60,8 @@ LEFT_OUT = (
                 "group atomics",
                 "group loops",
             ),
-            *("rounds together", "register rounds", "shared trees", "tile rows", "updated arrays", "copies"),
+            *("rounds together", "register rounds", "shared trees", "written trees", "tile rows"),
+            *("updated arrays", "copies"),
         ),
     ),
     LeftOut(
@@ -92,7 +93,7 @@ LEFT_OUT = (
     LeftOut(
         "C, C++ and LLVM IR are compiled to code of one thread: nothing is shared by cores",
         (FOREIGN_LOOPS, FOREIGN_FUNCTIONS),
-        ("parallel loops", "blocks inside", "inlined bodies", "shared loads"),
+        ("parallel loops", "blocks inside", "inlined bodies", "row questions", "shared loads"),
     ),
     LeftOut(
         "of memory that C and LLVM IR never store to nobody knows whether it can be written",

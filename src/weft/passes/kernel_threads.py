@@ -32,6 +32,7 @@ from weft.transform.groups.settled_positions import settle_positions
 from weft.transform.groups.shared_accesses import access_shared
 from weft.transform.groups.tile_rows import fill_row_by_row
 from weft.transform.groups.work_items import lower_work_items
+from weft.transform.groups.written_trees import roll_trees
 from weft.transform.loops.head_tests import test_at_head
 from weft.transform.loops.tested_loads import hoist_tested_loads
 from weft.transform.loops.unroll_shuffles import unroll_shuffles
@@ -51,6 +52,14 @@ def _lower_work_items(unit: KernelUnit) -> None:
     if unit.premises.block is not None:
         know_block(unit.function, unit.premises.block)
     unit.runnables = [Runnable(unit.name, Form.THREADS)]
+
+
+def _roll_trees(unit: KernelUnit) -> bool:
+    headers = roll_trees(unit.function, analyze_group)
+    for span in (span_of(header.terminator) for header in headers):
+        message = "this tree in shared memory, whose rounds are written out, is a loop again"
+        unit.remarks.add(RemarkKind.TRANSFORM, message, span, pass_name="written trees")
+    return bool(headers)
 
 
 def _sign_indices(unit: KernelUnit) -> bool:
@@ -163,6 +172,13 @@ WORK_ITEMS: Pass[KernelUnit] = Pass(
     "ids, sizes and shared memory are parameters",
     _lower_work_items,
     source="Karrenberg and Hack, §2.2",
+)
+WRITTEN_TREES: Pass[KernelUnit] = Pass(
+    "written trees",
+    "rounds of trees in shared memory that another compiler has written out are loops again",
+    _roll_trees,
+    optional=True,
+    applies=has_barriers,
 )
 TESTED_LOADS: Pass[KernelUnit] = Pass(
     "tested loads",

@@ -42,6 +42,7 @@ from weft.passes.kernel_threads import (
     UPDATED_ARRAYS,
     WORK_ITEMS,
     WRITTEN_SHUFFLES,
+    WRITTEN_TREES,
 )
 from weft.passes.kernel_unit import KernelUnit
 from weft.passes.lane_programs import (
@@ -66,6 +67,7 @@ from weft.passes.scalar import (
     PARTED_LOADS,
     READS_AHEAD,
     ROLLED_LOOPS,
+    ROW_QUESTIONS,
     ROWS_IN_TURN,
     SET_TESTS,
     SHARED_LOADS,
@@ -324,6 +326,7 @@ KERNELS = PassList(
         OWN_ARRAYS,
         AGGREGATES,
         WORK_ITEMS,
+        WRITTEN_TREES,
         TESTED_LOADS,
         BFLOAT_WORDS,
         EXCHANGE_LOOPS,
@@ -379,6 +382,7 @@ KERNELS = PassList(
         ROLLED_LOOPS,
         GROUP_ATOMICS,
         GROUP_LOOPS,
+        ROW_QUESTIONS,
         SHARED_LOADS,
         COPIES,
     ),

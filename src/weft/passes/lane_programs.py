@@ -16,7 +16,7 @@ from weft.codegen.order.boxes import box_shapes, is_whole
 from weft.codegen.order.divided_rows import DividedRows
 from weft.codegen.order.rows import RowKernel
 from weft.codegen.order.walks import by_own_stacks
-from weft.codegen.order.width import lanes_of_rest
+from weft.codegen.order.width import WidthChoice, lanes_of_rest
 from weft.codegen.said.remarks import remark_guards
 from weft.codegen.simd_functions.entry_guard import guard_by_bits, guard_by_lane, guard_by_lane_range
 from weft.codegen.simd_functions.functions import FunctionVectorizer
@@ -33,6 +33,7 @@ from weft.ir import Function, Value
 from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import clone_function
 from weft.ir.intrinsics import APART_ATTRIBUTE, is_lane_operation
+from weft.ir.types import FloatType, IntType
 from weft.passes.declared import Meaning, Pass
 from weft.passes.kernel_unit import Bands, KernelUnit
 from weft.passes.runner import Runner
@@ -41,6 +42,7 @@ from weft.transform.groups.divided_ids import split_numbers
 from weft.transform.groups.guard_splitting import split_guards
 from weft.transform.groups.linear_ids import number_linearly
 from weft.transform.groups.work_items import WorkItems
+from weft.transform.numbers.inner_versions import counts_from_the_end_alone
 
 _DEAR = 100
 """Threads of more instructions are dear."""
@@ -187,12 +189,26 @@ def _narrow_ends(unit: KernelUnit) -> _NarrowEnds | None:
     """Whether the ends of rows run in lane groups of one register; not where loops wait for what they compute."""
     if unit.rows is None or unit.plan is None or unit.premises.warp is not None:
         return None
-    kernel, width = unit.function, lanes_of_rest(unit.plan.choice, unit.spec.isa)
+    kernel, width = unit.function, lanes_of_rest(_choice_of_rest(unit, unit.plan.choice), unit.spec.isa)
     if not width or loop_forest(cfg_of(kernel).cfg).loops:
         return None
     if any(is_lane_operation(i.callee_name) for i in kernel.instructions()):
         return None
     return _NarrowEnds(LaneSpace((width,)), clone_function(kernel, f"{unit.name}.rest"))
+
+
+def _choice_of_rest(unit: KernelUnit, choice: WidthChoice) -> WidthChoice:
+    """The width, with the bits of what is in vectors at the ends of rows.
+
+    Indices that may count from the end have no place there: lanes are asked whether they are neighbours.
+    """
+    if choice.bits <= 32:
+        return choice
+    if not counts_from_the_end_alone(unit.function, unit.along(unit.order.dimension, choice.width)):
+        return choice
+    types = [i.accessed_type for i in unit.function.instructions() if i.op in ("load", "store")]
+    bits = [type.bits if isinstance(type, (IntType, FloatType)) else choice.bits for type in types]
+    return replace(choice, bits=max(32, *bits))
 
 
 def _widen_ends(unit: KernelUnit, narrow: _NarrowEnds) -> tuple[tuple[Function, Function], bool]:

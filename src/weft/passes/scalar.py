@@ -16,6 +16,7 @@ from weft.target.passes import INLINED, SROA_ONLY, optimize
 from weft.transform.aggregates.replacement import take_module_apart
 from weft.transform.drop_unreachable import drop_empty_unreachable
 from weft.transform.groups.group_atomics import make_group_atomics_plain
+from weft.transform.groups.row_questions import ask_rows
 from weft.transform.groups.shared_loads import share_loads
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.loops.chosen_bounds import choose_bounds
@@ -150,6 +151,10 @@ def _bound_guards(unit: RemarkedUnit) -> bool:
 
 def _run_single_lane(unit: ScalarUnit) -> bool:
     return sum(map(run_single_lane, unit.module.definitions())) > 0
+
+
+def _ask_rows(unit: ScalarUnit) -> bool:
+    return ask_rows(unit.module) > 0
 
 
 def _share_loads(unit: RemarkedUnit) -> bool:
@@ -348,6 +353,13 @@ COUNTER_BANKS: Pass[ScalarUnit] = Pass(
     "counter banks",
     "loops in order that add to some of few counters have a version in which four iterations add to their own",
     _bank_counters,
+    Meaning.SCALAR,
+    optional=True,
+)
+ROW_QUESTIONS: Pass[ScalarUnit] = Pass(
+    "row questions",
+    "lane groups ask whether indices count from the end only in rows where some do",
+    _ask_rows,
     Meaning.SCALAR,
     optional=True,
 )

@@ -13,12 +13,14 @@ Floats become integers of 64 bits by instructions for one of them, where there a
 fit in 32 bits are converted as such, and extended. No processor divides vectors of integers: those of 64 bits that have
 31 are divided as doubles, whose quotient is as far from the next integer as one by the divisor, unless it is one, and
 in a function apart those that have 50 (52 where there are instructions that convert them). Where there is a quotient,
-the remainder is what is left. Whether all lanes are ordinary is asked of each vector; where not, another function does
-what LLVM does.
+the remainder is what is left. Sums of products that are rounded once are computed in double where the processor has
+none (`weft.target.rewrites.fused_lanes`). Whether all lanes are ordinary is asked of each vector; where not, another
+function does what LLVM does.
 
 Precondition: plain LLVM IR, at the end of all passes on it. Postcondition: no remainder of floats of 32 bits, or where
-there are fused sums of 64; without registers for masks no vector of 64-bit integers from floats; and no vector of such
-integers divided by another one, but in functions that are called where some lane is odd. Preserves what functions give.
+there are fused sums of 64; without registers for masks no vector of 64-bit integers from floats; without fused sums
+none of vectors of floats of 32 bits; and no vector of such integers divided by another one, but in functions that are
+called where some lane is odd. Preserves what functions give.
 """
 
 from __future__ import annotations
@@ -31,10 +33,12 @@ from weft.ir.constants import Constant, is_zero
 from weft.ir.types import F32, F64, I64, FloatType, FunctionType, IntType, Type, VectorType
 from weft.machine.targets import Isa
 from weft.target.rewrites.divided_lanes import SHARED, division, odd_division, shared_division
+from weft.target.rewrites.fused_lanes import fused_sum
 from weft.target.rewrites.lane_text import NAME, Lines
+from weft.transform.numbers.fused_sums import has_no_fused_sums
 
 _DECLARED = re.compile(
-    r"^declare [^\n]*@weft\.ordinary\.(?P<op>frem|sat|sint|uint|[su]div|[su]rem)(?P<shared>\.shared)?\."
+    r"^declare [^\n]*@weft\.ordinary\.(?P<op>fma|frem|sat|sint|uint|[su]div|[su]rem)(?P<shared>\.shared)?\."
     r"(?:v(?P<lanes>\d+))?[fi](?P<bits>32|64)\([^\n]*\n",
     re.MULTILINE,
 )
@@ -116,6 +120,8 @@ def _operation(i: Instruction, isa: Isa) -> str | None:
         return "frem" if number == F32 or (number == F64 and "fma" in isa.features) else None
     if _divides(i):
         return i.op
+    if i.op == "call" and (i.callee_name or "").startswith("llvm.fma.v"):
+        return "fma" if _element(i.type) == F32 and has_no_fused_sums(isa) else None
     if isa.mask_registers or not isinstance(i.type, VectorType) or i.type.element != I64:
         return None
     number = i.args[0] if i.op == "call" else i.operands[0]
@@ -145,6 +151,8 @@ def with_ordinary_lanes(text: str, isa: Isa) -> str:
 
     def define(found: re.Match[str]) -> str:
         lines = Lines(int(found["bits"]), int(found["lanes"] or 0), needed)
+        if found["op"] == "fma":
+            return fused_sum(lines) + "\n"
         if found["op"] == "frem":
             return _remainder(lines, isa) + "\n"
         if found["op"] in _DIVISIONS:

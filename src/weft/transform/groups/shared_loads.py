@@ -19,91 +19,27 @@ round. No function has the attribute. Preserves the program where threads do not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec import Struct
-
 from weft.diag.source import SourceSpan
-from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, Constant, Function, Instruction, Module, Poison, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.cfg_view import cfg_of
 from weft.ir.clone import ValueMap
 from weft.ir.effects import is_speculatable, may_not_return, may_write
 from weft.ir.intrinsics import APART_ATTRIBUTE
 from weft.ir.locations import span_of
-
-
-class _Round(Struct, frozen=True):
-    """A call that is all of a loop's round.
-
-    Parameters
-    ----------
-    call
-        The call.
-    before, header
-        The block that leads to the loop, and the block of the loop's test.
-    inside
-        All of its blocks.
-    """
-
-    call: Instruction
-    before: BasicBlock
-    header: BasicBlock
-    inside: frozenset[BasicBlock]
-
-    def is_fixed(self, value: Value) -> bool:
-        """Whether a value is the same in all rounds, and no place where they leave what the next one finds.
-
-        The lanes' parts of reductions are on the stack.
-        """
-        if not isinstance(value, Instruction):
-            return True
-        return value.block not in self.inside and value.op != "alloca"
+from weft.transform.groups.lane_rounds import LaneRound, always_run, copied, rounds_of_lane_groups
 
 
 def share_loads(module: Module) -> list[SourceSpan | None]:
     """Load what rounds of loops have in common before the loops; where these loads are in the source."""
-    calls: dict[Value, list[Instruction]] = {
-        f: [] for f in module.definitions() if f.attribute(APART_ATTRIBUTE) is not None
-    }
-    if not calls:
-        return []
-    for function in module.definitions():
-        for instruction in function.instructions():
-            if instruction.op == "call" and instruction.callee in calls:
-                calls[instruction.callee].append(instruction)
     found: list[SourceSpan | None] = []
-    for callee, of_it in calls.items():
-        assert isinstance(callee, Function)
+    for callee, around in list(rounds_of_lane_groups(module)):
         callee.attributes = tuple(a for a in callee.attributes if not a.startswith(f'"{APART_ATTRIBUTE}"'))
-        around = _round_of(of_it[0]) if len(of_it) == 1 else None
         if around is not None:
             found += _share(callee, around)
     return found
 
 
-def _round_of(call: Instruction) -> _Round | None:
-    """The loop of a call, if each round begins with it, and the loop's test decides on nothing else."""
-    view = cfg_of(call.function)
-    assert call.block is not None
-    loop = loop_forest(view.cfg).innermost[view.index[call.block]]
-    if loop is None or loop.is_irreducible:
-        return None
-    header, inside = view.blocks[loop.header], frozenset(view.blocks[b] for b in loop.blocks)
-    outside = [p for p in header.predecessors if p not in inside]
-    behind = [s for s in header.successors if s in inside]
-    if len(outside) != 1 or outside[0].terminator.successors != [header] or header is call.block:
-        return None
-    if behind != [call.block] or len(header.successors) != 2 or header.terminator.op != "br":
-        return None
-    ahead = call.block.instructions[: call.block.instructions.index(call)]
-    if not all(map(is_speculatable, (*list(header.non_phis())[:-1], *ahead))):
-        return None
-    return _Round(call, outside[0], header, inside)
-
-
-def _share(callee: Function, around: _Round) -> list[SourceSpan | None]:
+def _share(callee: Function, around: LaneRound) -> list[SourceSpan | None]:
     """Let the callee take what it loads as parameters."""
     if not any(map(may_write, callee.instructions())):
         # LLVM sees that nothing changes.
@@ -117,7 +53,7 @@ def _share(callee: Function, around: _Round) -> list[SourceSpan | None]:
     copies: ValueMap = dict(zip(callee.args, around.call.args, strict=True))
     builder = Builder(before=first.terminator)
     for instruction in needed:
-        copy = _copied(builder, instruction, copies)
+        copy = copied(builder, instruction, copies)
         # What it comes from is another function of the source.
         copy.loc, copies[instruction] = None, copy
     given = list(around.call.args)
@@ -131,21 +67,13 @@ def _share(callee: Function, around: _Round) -> list[SourceSpan | None]:
     return places
 
 
-def _copied(builder: Builder, instruction: Instruction, copies: ValueMap) -> Instruction:
-    """A copy of an instruction whose operands have copies."""
-    copy = instruction.clone()
-    for i, operand in enumerate(instruction.operands):
-        copy.set_operand(i, copies.get(operand, operand))
-    return builder.insert(copy)
-
-
-def _in_common(callee: Function, around: _Round) -> list[Instruction]:
+def _in_common(callee: Function, around: LaneRound) -> list[Instruction]:
     """What is loaded before anything is written, from the same places in all rounds, and what that is computed by."""
     same: set[Value] = {
         a for a, given in zip(callee.args, around.call.args, strict=True) if around.is_fixed(given)
     }
     found: list[Instruction] = []
-    for instruction in _always_run(callee):
+    for instruction in always_run(callee):
         if may_write(instruction) or may_not_return(instruction):
             break
         computed = is_speculatable(instruction) or (instruction.op == "load" and not _is_asked(instruction))
@@ -161,23 +89,12 @@ def _in_common(callee: Function, around: _Round) -> list[Instruction]:
     return [i for i in found if i in needed]
 
 
-def _always_run(function: Function) -> Iterator[Instruction]:
-    """The instructions before the first branch, and before where another way may arrive."""
-    block = function.entry
-    while True:
-        yield from block.instructions[:-1]
-        following = block.terminator.successors
-        if len(following) != 1 or len(following[0].predecessors) != 1:
-            return
-        block = following[0]
-
-
 def _is_asked(load: Instruction) -> bool:
     """Whether what is loaded is compared with something."""
     return any(user.op in ("icmp", "fcmp") for user in load.instruction_users())
 
 
-def _block_of_first_loads(around: _Round) -> BasicBlock:
+def _block_of_first_loads(around: LaneRound) -> BasicBlock:
     """A block before the loop that runs if the loop has a round."""
     before, header = around.before, around.header
     function = around.call.function
@@ -186,7 +103,7 @@ def _block_of_first_loads(around: _Round) -> BasicBlock:
     before.terminator.erase()
     builder = Builder(before)
     for instruction in list(header.non_phis())[:-1]:
-        copies[instruction] = _copied(builder, instruction, copies)
+        copies[instruction] = copied(builder, instruction, copies)
     test = header.terminator
     condition = copies.get(test.operands[0], test.operands[0])
     ways = [first if s in around.inside else header for s in test.successors]
@@ -197,7 +114,7 @@ def _block_of_first_loads(around: _Round) -> BasicBlock:
     return first
 
 
-def _arriving(around: _Round, first: BasicBlock, loaded: Value, name: str) -> Value:
+def _arriving(around: LaneRound, first: BasicBlock, loaded: Value, name: str) -> Value:
     """What has been loaded, in the loop."""
     phi = Builder.after_phis(around.header).phi(loaded.type, name)
     for block in around.header.predecessors:

@@ -25,6 +25,7 @@ from weft.ir import FALSE, TRUE, BasicBlock, Builder, ConstInt, Function, Instru
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import replace_and_erase, split_block
 from weft.ir.clone import ValueMap, clone_blocks, clone_function
+from weft.ir.constants import is_zero
 from weft.ir.effects import is_convergent
 from weft.ir.intrinsics import declare
 from weft.ir.types import IntType, Type
@@ -76,6 +77,12 @@ def has_inner_version(
     With `behind_guards` it is a kernel, and guards that become bounds of rows are still in it.
     """
     return _try(function, divergence, analyze_copy, behind_guards=behind_guards) is not None
+
+
+def counts_from_the_end_alone(function: Function, divergence: Divergence) -> bool:
+    """Whether lanes are at an edge only where indices count from the end."""
+    choices = edge_choices(function, divergence)
+    return bool(choices) and all(is_zero(choice.usual) for choice in choices)
 
 
 class _Tried(Struct, frozen=True):
