@@ -211,3 +211,113 @@ def _all_leave(
         stay &= holds
         i += step
     return not stay.any()
+
+
+CHUNKS = """
+define i32 @walk(i32 %t, i32 %n, i32 %step) {{
+P:
+  %behind = add i32 %t, {chunk}
+  %end = call i32 @llvm.{kind}min.i32(i32 {least})
+  br label %H
+H:
+  %i = phi i32 [ %t, %P ], [ %next, %B ]
+  %s = phi i32 [ 1, %P ], [ %more, %B ]
+  %c = icmp {predicate} i32 {compared}
+  br i1 %c, label %B, label %X
+B:
+  %odd = mul i32 %s, 31
+  %more = add i32 %odd, %i
+  %next = add i32 %i, %step
+  br label %H
+X:
+  %out = phi i32 [ %s, %H ]
+  ret i32 %out
+}}
+declare i32 @llvm.smin.i32(i32, i32)
+declare i32 @llvm.umin.i32(i32, i32)
+"""
+
+
+def chunks(
+    predicate: str, kind: str, chunk: int, swapped: bool = False, least: str = "%n, i32 %behind"
+) -> str:
+    compared, condition = "%i, %end", predicate
+    if swapped:
+        words = predicate.split()
+        words[-1] = words[-1].replace("l", "g")
+        compared, condition = "%end, %i", " ".join(words)
+    return CHUNKS.format(chunk=chunk, kind=kind, predicate=condition, compared=compared, least=least)
+
+
+@given(
+    kind=st.sampled_from("su"),
+    equal=st.booleans(),
+    swapped=st.booleans(),
+    stride=st.sampled_from([1, 4, -3, 4096, 1 << 20]),
+    start=st.sampled_from(EDGES) | st.integers(-40, 40),
+    bound=st.sampled_from(EDGES) | st.integers(-40, 40),
+    chunk=st.sampled_from(EDGES) | st.integers(-3, 40),
+    step=st.sampled_from([1, 2, 7, 1 << 29]),
+    active=st.integers(1, (1 << WIDTH) - 1),
+)
+def test_each_of_the_numbers_is_a_bound_of_which_one_is_the_least(
+    kind: str,
+    equal: bool,
+    swapped: bool,
+    stride: int,
+    start: int,
+    bound: int,
+    chunk: int,
+    step: int,
+    active: int,
+):
+    lanes = (start + stride * LANES.astype(np.int64)).astype(np.int32)
+    predicate = f"{kind}l{'e' if equal else 't'}"
+    number = np.uint32 if kind == "u" else np.int32
+    behind = (lanes.astype(np.int64) + chunk).astype(np.int32).astype(number)
+    ends = np.minimum(behind, np.int64(bound).astype(np.int32).astype(number))
+    assume(_all_leave_before(predicate, lanes, ends, step))
+    module, function = parsed(chunks(predicate, kind, chunk, swapped))
+    run = returned("walk", [lanes, bound, step], WIDTH, np.array([bool(active >> k & 1) for k in range(8)]))
+    expected, before = run(module, "FR"), write_module(module)
+    assert transformed(module, function, stride) == 1, before
+    assert run(module, "FR") == expected, before + write_module(module)
+    check_chain(module, "walk", run, facts(stride))
+
+
+def _all_leave_before(predicate: str, lanes: np.ndarray, ends: np.ndarray, step: int) -> bool:
+    i, stay = lanes.astype(np.int64), np.ones(WIDTH, bool)
+    for _ in range(MOST):
+        stay &= PREDICATES[predicate](i.astype(np.int32).astype(ends.dtype), ends)
+        i += step
+    return not stay.any()
+
+
+@pytest.mark.parametrize(
+    ("predicate", "kind", "copies"),
+    [
+        ("slt", "s", 1),
+        ("samesign ult", "s", 1),
+        # Which number is the least depends on the order, as long as their signs may differ.
+        ("ult", "s", 0),
+        ("slt", "u", 0),
+        # No lane's number is beyond both bounds if it is beyond the greatest.
+        ("sgt", "s", 0),
+    ],
+)
+def test_the_least_number_in_the_order_of_the_comparison(predicate: str, kind: str, copies: int):
+    module, function = parsed(chunks(predicate, kind, 20))
+    run = returned("walk", [4 * LANES, 30, 3], WIDTH)
+    expected = run(module, "FR") if "gt" not in predicate else None
+    assert transformed(module, function, 4) == copies
+    assert expected is None or run(module, "FR") == expected
+
+
+def test_several_uniform_bounds_and_others_that_move_otherwise_are_no_such_bounds():
+    both = "  %both = call i32 @llvm.smin.i32(i32 %behind, i32 %step)\n"
+    text = chunks("slt", "s", 20, least="%n, i32 %both").replace("  %end =", both + "  %end =")
+    module, function = parsed(text)
+    assert transformed(module, function, 4) == 0
+    text = chunks("slt", "s", 20).replace("%behind = add i32 %t, 20", "%behind = mul i32 %t, 20")
+    module, function = parsed(text)
+    assert transformed(module, function, 4) == 0

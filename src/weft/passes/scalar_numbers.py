@@ -20,6 +20,7 @@ from weft.transform.numbers.likely_conversions import expect_indices
 from weft.transform.numbers.narrow_phis import narrow_phis
 from weft.transform.numbers.near_remainders import replace_near_remainders
 from weft.transform.numbers.other_choices import choose_others
+from weft.transform.numbers.scaled_roots import scale_roots
 from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.numbers.short_conversions import shorten_conversions
 from weft.transform.numbers.wide_addresses import widen_addresses
@@ -72,6 +73,7 @@ def _widen_addresses(unit: ScalarUnit) -> bool:
 def _replace_inverse_roots(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     inverted = sum(replace_inverse_roots(function, unit.spec.isa) for function in functions)
+    inverted += sum(scale_roots(function, unit.spec.isa) for function in functions)
     return inverted + sum(estimate_quotients(function, unit.spec.isa) for function in functions) > 0
 
 
@@ -144,7 +146,8 @@ WIDE_ADDRESSES: Pass[ScalarUnit] = Pass(
 INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
     "inverse roots",
     "under fastmath vectors of doubles are multiplied by inverse roots, not divided by roots, where that is faster;"
-    " where the processor has estimates of inverses, loops that would wait for its divider use them",
+    " where the processor has estimates of inverses, loops that would wait for its divider use them;"
+    " what refines inverse roots of floats is multiplied by -0.5 behind sums",
     _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,

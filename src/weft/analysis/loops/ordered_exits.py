@@ -10,8 +10,10 @@ greatest, all lanes stay if
     l > n         and  l + S does not wrap         for ``>`` and ``>=``
 
 in the predicate's own order of numbers, signed or not. What does not wrap makes the lanes' numbers l, l + |s|, ...
-those of integers, whatever the analysis knows of it. Passive lanes count as if they were active; so the question is a
-stricter one in lane groups that are not full.
+those of integers, whatever the analysis knows of it. Where n is the least of a uniform number and of others that are
+known before the loop and as far from lane to lane as x is, as in ``for k in range(t * C, min((t + 1) * C, n))``, each
+of them is a bound: all lanes stay below such a number m if one does, and m + S does not wrap, either. Passive lanes
+count as if they were active; so the question is a stricter one in lane groups that are not full.
 
 The facts are about one function in canonical form, whose loops have one entry and one latch.
 """
@@ -53,6 +55,8 @@ class OrderedExit(Struct, frozen=True):
         Threads stay while ``number predicate bound``.
     bound_is_invariant
         Whether the bound is known before the loop.
+    moving
+        Further bounds, all known before the loop, which are as far from lane to lane as the number is.
     """
 
     header: BasicBlock
@@ -66,6 +70,7 @@ class OrderedExit(Struct, frozen=True):
     predicate: str
     bound: Value
     bound_is_invariant: bool
+    moving: tuple[Value, ...] = ()
 
     @property
     def type(self) -> IntType:
@@ -122,8 +127,14 @@ def ordered_exit(view: CFGView, loop: Loop, divergence: Divergence) -> OrderedEx
     if branch.blocks[0] is exit:
         predicate = INVERTED[predicate]
     invariant = not isinstance(bound, Instruction) or bound.block not in blocks
+    moving: tuple[Value, ...] = ()
+    if not divergence.is_uniform(bound):
+        parted = _parted(branch.operands[0], predicate, bound, stride, divergence)
+        if parted is None or not invariant:
+            return None
+        predicate, bound, moving = parted
     return OrderedExit(
-        header, latch, blocks, exiting, exit, staying, number, stride, predicate, bound, invariant
+        header, latch, blocks, exiting, exit, staying, number, stride, predicate, bound, invariant, moving
     )
 
 
@@ -136,19 +147,56 @@ def _may_run_again(instruction: Instruction) -> bool:
 
 
 def _compared(condition: Value, divergence: Divergence) -> tuple[Value, str, Value, int] | None:
-    """The strided number, predicate, uniform number and stride of a comparison."""
+    """The strided number, predicate, uniform number and stride of a comparison; or the least of some numbers."""
     if not isinstance(condition, Instruction) or condition.op != "icmp":
         return None
     predicate = condition.predicate
     a, b = condition.operands
     if predicate not in _ORDERS or not isinstance(a.type, IntType):
         return None
-    if divergence.is_uniform(a):
+    if divergence.is_uniform(a) or _kind_of_least(a):
         a, b, predicate = b, a, SWAPPED[predicate]
-    stride = divergence.shape(a).stride
-    if len(divergence.shape(a).strides) != 1 or not isinstance(stride, int) or not divergence.is_uniform(b):
+    stride = _stride(a, divergence)
+    if not stride or not (divergence.is_uniform(b) or _kind_of_least(b)):
         return None
-    return (a, predicate, b, stride) if stride else None
+    return a, predicate, b, stride
+
+
+def _stride(value: Value, divergence: Divergence) -> int | None:
+    shape = divergence.shape(value)
+    return shape.stride if len(shape.strides) == 1 and isinstance(shape.stride, int) else None
+
+
+def _kind_of_least(value: Value) -> str:
+    """``s`` or ``u`` for what is the least of two numbers, in that order."""
+    name = (value.callee_name or "") if isinstance(value, Instruction) else ""
+    return name[5] if name.startswith(("llvm.smin.", "llvm.umin.")) else ""
+
+
+def _parted(
+    condition: Value, predicate: str, bound: Value, stride: int, divergence: Divergence
+) -> tuple[str, Value, tuple[Value, ...]] | None:
+    """The predicate, and of what a bound is the least: a uniform number, and others that are strided as the number."""
+    kind = _kind_of_least(bound)
+    if predicate[0] != kind:
+        # Numbers of one sign are in the same order either way.
+        if not isinstance(condition, Instruction) or "samesign" not in condition.flags:
+            return None
+        predicate = kind + predicate[1:]
+    uniform: list[Value] = []
+    moving: list[Value] = []
+    work = [bound]
+    while work:
+        value = work.pop()
+        if divergence.is_uniform(value):
+            uniform.append(value)
+        elif _stride(value, divergence) == stride:
+            moving.append(value)
+        elif isinstance(value, Instruction) and _kind_of_least(value) == kind:
+            work += value.args
+        else:
+            return None
+    return (predicate, uniform[0], tuple(moving)) if len(uniform) == 1 and predicate[1] == "l" else None
 
 
 def size_of(blocks: Collection[BasicBlock]) -> int:

@@ -218,13 +218,16 @@ def _frexp(decoder: Decoder, i: Instruction) -> Compute:
 
 
 def _inverse_root_estimate(decoder: Decoder, i: Instruction) -> Compute:
-    """AVX-512's estimate of inverse roots: of the right ones that it may give, those with 14 bits behind the point."""
+    """Estimates of inverse roots: of the right ones that processors may give, those with 14 bits behind the point.
+
+    Those of AVX and SSE are right to 11 bits; what has 14 is, too.
+    """
     slot = decoder.slot(i.args[0])
 
     def compute(frame: Frame) -> LaneValue:
         a = frame.env[slot]
         mantissa, exponent = np.frexp(1 / np.sqrt(a.data))
-        return Lanes(np.ldexp(np.round(mantissa * 2**15) / 2**15, exponent), a.flags)
+        return Lanes(np.ldexp(np.round(mantissa * 2**15) / 2**15, exponent).astype(a.data.dtype), a.flags)
 
     return compute
 
@@ -245,7 +248,10 @@ TABLE: dict[str, Decode] = {
     "fabs": _on_bits(floats.absolute),
     "copysign": _on_bits(floats.copy_sign),
     "sqrt": _exact(np.sqrt),
-    "x86.avx512.rsqrt14.pd": _inverse_root_estimate,
+    **dict.fromkeys(
+        ("x86.avx512.rsqrt14.pd", "x86.avx512.rsqrt14.ps", "x86.avx.rsqrt.ps", "x86.sse.rsqrt.ps"),
+        _inverse_root_estimate,
+    ),
     "floor": _exact(np.floor),
     "ceil": _exact(np.ceil),
     "trunc": _exact(np.trunc),

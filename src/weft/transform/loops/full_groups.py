@@ -145,9 +145,15 @@ def _copy(function: Function, loop: OrderedExit, width: int) -> BasicBlock:
 def _nearer_bound(builder: Builder, loop: OrderedExit, width: int) -> tuple[Value, Value]:
     """The bound that the least number is compared with, and whether there is one."""
     span = const_int(loop.span(width), loop.type)
-    low, _ = loop.limits
+    low, high = loop.limits
     safe = builder.icmp(f"{loop.order}ge", loop.bound, const_int(low + loop.span(width), loop.type))
-    return builder.binary("sub", loop.bound, span), safe
+    nearer = builder.binary("sub", loop.bound, span)
+    for moving in loop.moving:
+        least = _least(builder, loop, moving, width)
+        does_not_wrap = builder.icmp(f"{loop.order}le", least, const_int(high - loop.span(width), loop.type))
+        safe = builder.binary("and", safe, does_not_wrap)
+        nearer = builder.select(builder.icmp(f"{loop.order}lt", least, nearer), least, nearer)
+    return nearer, safe
 
 
 def _all_stay(
