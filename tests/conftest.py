@@ -58,13 +58,18 @@ To check all takes a third of the time.
 """
 
 QUICK = (
-    "conformance", "codegen", "examples", "frontend", "loops", "ptx", "sequential", "tensors", "transform",
+    "analysis", "conformance", "codegen", "cuda", "examples", "frontend", "loops", "opencl", "passes", "ptx",
+    "sequential", "tensors", "transform",
 )  # fmt: skip
-"""Rooms of tests that ask what code computes: LLVM takes little care for three in four of what is not checked.
+"""Rooms of tests that ask what code computes: LLVM takes little care for most of what is not checked.
 
 To let it do all that it does for users takes a third of the time; a flag that is wrong shows only there, so a quarter
-of the cases have it, and all of them where everything is run. Tests that look at machine code say so (``optimized``).
+of the tests have it, of many cases of one test those that are checked, and all of them where everything is run. Tests
+that look at machine code say so (``optimized``).
 """
+
+CARED_FOR = 4
+"""Of so many tests of a file with few cases each, LLVM does for one all that it does for users."""
 
 LIGHT = pytest.StashKey[bool]()
 """Set of tests that run such code."""
@@ -90,10 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         groups.setdefault(name if len(kept) >= CHECKED else name.partition("::")[0], []).extend(kept)
     for name, many in groups.items():
         step = min(CHECKED, len(many))
+        cared_for = CHECKED if "::" in name else CARED_FOR
         for number, item in enumerate(many):
             checked = crc32(name.encode()) % step
             item.stash[UNCHECKED] = number % step != checked
-            item.stash[LIGHT] = (number - checked) % 4 != 0
+            item.stash[LIGHT] = (number - checked) % cared_for != 0
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

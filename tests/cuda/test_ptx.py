@@ -17,6 +17,8 @@ from weft.diag.errors import SettingError, UnresolvedError
 from weft.frontend.python.signatures import parse_signature
 from weft.machine.cuda_tools import find_libdevice
 
+pytestmark = pytest.mark.optimized
+
 needs_libdevice = pytest.mark.skipif(
     find_libdevice() is None, reason="libdevice (nvidia-nvvm) is not installed"
 )

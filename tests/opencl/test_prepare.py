@@ -1,9 +1,12 @@
 """Code for launches of one kind, as the driver asks for it."""
 
+import pytest
+
 from weft.opencl.prepare import Built, LaunchKind
 from weft.opencl.source import build_source
 
 
+@pytest.mark.optimized
 def test_one_work_item_fills_no_lanes() -> None:
     built = Built(build_source("kernel void k(global float *x) { x[get_global_id(0)] *= 2; }"))
     alone = built.code("k", LaunchKind((1, 1, 1)))
