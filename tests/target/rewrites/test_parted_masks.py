@@ -100,3 +100,10 @@ def test_lanes_leave_when_they_do_one_by_one() -> None:
     _left_in_two_ways(x, limit, expected)
     weft.jit(_left_in_two_ways)(x, limit, steps)
     assert steps.tolist() == expected.tolist()
+
+
+def test_a_vote_on_what_comes_into_the_loop_has_its_mask_whole() -> None:
+    text = LOOP.format(n=64, some="").replace("<64 x i1> %far", "<64 x i1> %live")
+    asked = with_parted_masks(text, AVX512) or text
+    assert "bitcast <64 x i1> %live to i64" in asked and "%live = phi <64 x i1>" in asked
+    assert last_block(text)

@@ -100,7 +100,9 @@ class _Function:
         if not self.phis:
             return
         uses = function.uses()
-        votes = {vote.bits for vote in voters(function, lambda name: 1 + len(uses[name]))}
+        # A vote on what comes into the loop finds no comparisons in its block, and stays a vote on one mask.
+        asked = voters(function, lambda name: 1 + len(uses[name]))
+        votes = {vote.bits for vote in asked if vote.mask not in self.phis}
         while unfit := self._unfit(uses, votes):
             self.phis = {name: phi for name, phi in self.phis.items() if name not in unfit}
 
