@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 
+from weft.machine.llvm_contexts import parsed_alone
 from weft.machine.targets import Machine, best_isa
 
 _X86_64 = frozenset(
@@ -55,7 +56,7 @@ def _features(cpu: str) -> frozenset[str]:
     known = sorted(llvm.get_host_cpu_features())
     triple = llvm.get_process_triple()
     machine = llvm.Target.from_triple(triple).create_target_machine()
-    module = llvm.parse_assembly(_calls(cpu, known), llvm.create_context())
+    module = parsed_alone(llvm.parse_assembly, _calls(cpu, known))
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1))
     builder.getModulePassManager().run(module, builder)
     # Those whose only instructions are a load and a return.

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import llvmlite.binding as llvm
 
+from weft.machine.llvm_contexts import parsed_within
+
 
 class LinkError(Exception):
     """Two modules define the same, or do not go together."""
@@ -22,7 +24,7 @@ def link_texts(texts: Sequence[str]) -> str:
     if len(texts) == 1:
         return texts[0]
     context = llvm.create_context()
-    modules = [llvm.parse_assembly(text, context) for text in texts]
+    modules = [parsed_within(context, llvm.parse_assembly, text) for text in texts]
     first, *others = modules
     for module in others:
         try:

@@ -17,8 +17,8 @@ import llvmlite
 import llvmlite.binding as binding
 
 from weft.diag.errors import CompileError
+from weft.machine.llvm_contexts import parsed_alone
 from weft.machine.targets import best_isa
-from weft.target.newgvn import has_lost_stores, is_bounded, with_plain_stores, with_unordered_stores
 from weft.target.once import FORK_LOCKS
 
 LLVMLITE_VERSION: str = llvmlite.__version__
@@ -126,6 +126,7 @@ class ParsedModule:
         store away. To ``instcombine`` extrema are given without a nest (`weft.target.rewrites.nested_extrema`).
         """
         # Calls of kept code, which need the rest of this file, run no passes.
+        from weft.target.newgvn import is_bounded
         from weft.target.rewrites.nested_extrema import without_nested_extrema
 
         # LLVM takes longer to print a module than some passes do.
@@ -151,6 +152,7 @@ class ParsedModule:
     def _run_newgvn(self, machine: TargetMachine) -> str | None:
         """Run it; the module's text, where that is known."""
         from weft.target.known_conditions import with_hidden_conditions, with_shown_conditions
+        from weft.target.newgvn import has_lost_stores, with_plain_stores, with_unordered_stores
 
         _restrain_newgvn()
         before = str(self)
@@ -222,7 +224,7 @@ def disassemble(data: bytes) -> str:
     CompileError
         It is no bitcode of this or an earlier LLVM.
     """
-    return str(_refusing(binding.parse_bitcode, data, binding.create_context()))
+    return str(_refusing(parsed_alone, binding.parse_bitcode, data))
 
 
 def print_module(text: str) -> str:
@@ -242,7 +244,7 @@ def _parsed(text: str) -> Any:
     """Return the module of a text; LLVM brings older text into today's form, but for names in debug information."""
     for old, name in _RENAMED.items():
         text = text.replace(old, name)
-    return _refusing(binding.parse_assembly, text, binding.create_context())
+    return _refusing(parsed_alone, binding.parse_assembly, text)
 
 
 class LinkedLibrary:
