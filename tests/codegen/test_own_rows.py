@@ -9,9 +9,10 @@ import pytest
 import weft
 from codegen.kernels import agree, guarded, kernel_text, stored, widened
 from codegen.machine_code import ISAS, WIDTHS
-from codegen.structures import loads, mixed, stores
+from codegen.structures import loads, member, mixed, stores
 from codegen.test_forms import lines
 from weft import cuda
+from weft.codegen.widen.access_groups import MAX_OPEN
 from weft.loops.llvm_ir import vectorize_ir
 from weft.machine.targets import AVX2, AVX512, SSE2, Isa
 from weft.opencl import Program
@@ -25,8 +26,26 @@ INDEX = (
 )
 
 
+EVEN = [*range(0, MAX_OPEN, 2)]
+
+
 def load_row(which: list[int], type: str = "i32") -> str:
     return INDEX + loads(APART, which, type, "%own")
+
+
+def pair_across_the_end() -> str:
+    """A row of four and a neighbour: so many loads are behind its first one that the others would make pairs."""
+    text, count = INDEX, 0
+    for index, which in (("own", [4]), ("own1", EVEN), ("own2", EVEN), ("own", [5, 6, 7, 8])):
+        if index[-1].isdigit():
+            text += f"  %{index}.all = lshr i32 %word, {index[-1]}\n  %{index}.32 = and i32 %{index}.all, 7\n"
+            text += f"  %{index} = zext nneg i32 %{index}.32 to i64\n"
+        for field in which:
+            text += member("%in", APART, field, f"i{count}", index=f"%{index}")
+            text += f"  %v{count} = load i32, ptr %i{count}\n"
+            count += 1
+    assert count == MAX_OPEN + 5
+    return text + mixed(count) + stored("%m")
 
 
 KERNELS = {
@@ -36,6 +55,7 @@ KERNELS = {
     "twenty": load_row([*range(20)]) + mixed(20) + stored("%m"),
     "four": load_row([*range(4)]) + mixed(4) + stored("%m"),
     "three": load_row([*range(3)]) + mixed(3) + stored("%m"),
+    "a pair across the end": pair_across_the_end(),
     "doubles": INDEX
     + loads(16, [*range(4)], "i64", "%own")
     + mixed(4, "i64")

@@ -725,9 +725,11 @@ def test_the_places_of_rows_that_are_copied_take_neither_time_nor_registers(monk
 
 
 @pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
-def test_lanes_whole_pages_apart_share_few_places_in_the_cache_and_run_by_themselves(isa: Isa) -> None:
+def test_lanes_whole_pages_apart_share_few_places_in_the_cache_and_can_run_by_themselves(isa: Isa) -> None:
     made = lowered(counts_of_chunks, isa, np.zeros(4096, np.uint32), np.zeros((2, 64), np.int32))
-    assert made.summary is None
+    # Without masks lanes come near to it where there are gathers, and launches try both.
+    tried = any("launches try both" in r.message for r in made.remarks)
+    assert made.summary is None or (isa.gather and tried)
     # What is looked up is not worth LLVM's lanes either.
     assert "llvm.loop.vectorize.enable" in made.text
 

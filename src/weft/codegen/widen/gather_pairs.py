@@ -8,6 +8,8 @@ that the two loads read themselves are read. Stack objects are left alone: one h
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from weft.codegen.widen.access_groups import MAX_OPEN
@@ -37,8 +39,10 @@ class _Load(Struct):
     written: int
 
 
-def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
-    """The pairs of a block, by both loads."""
+def find_pairs(
+    w: Widening, block: BasicBlock, is_single: Callable[[Instruction], bool]
+) -> dict[Instruction, GatherPair]:
+    """The pairs of a block, by both loads; `is_single` says which loads are in no larger group."""
     found: dict[Instruction, GatherPair] = {}
     loads: list[_Load] = []
     writes: list[tuple[Value, int]] = []
@@ -49,7 +53,7 @@ def find_pairs(w: Widening, block: BasicBlock) -> dict[Instruction, GatherPair]:
                 loads, writes = [], []
         elif instruction.op == "store":
             writes.append((instruction.pointer, w.module.layout.store_size(instruction.accessed_type)))
-        elif _may_be_paired(w, instruction):
+        elif _may_be_paired(w, instruction) and is_single(instruction):
             loads.append(_Load(instruction, len(loads), len(writes)))
     _pair_up(w, loads, writes, found)
     return found

@@ -82,7 +82,10 @@ def _pair_of(w: Widening, load: Instruction) -> GatherPair | None:
     block = load.block
     assert block is not None
     if block not in w.pairs:
-        w.pairs[block] = find_pairs(w, block)
+        # Loads of a row or a structure are made with it.
+        w.pairs[block] = find_pairs(
+            w, block, lambda other: other not in w.own_rows.get(block, {}) and _group_of(w, other) is None
+        )
     return w.pairs[block].get(load)
 
 
@@ -140,7 +143,8 @@ def widen_load(w: Widening, load: Instruction) -> None:
         w.set_vector(load, load_runs(w, load, runs))
         return
     pair = _pair_of(w, load) if form == "gather" else None
-    if pair is not None:
+    # The first one may have been loaded by itself, in another form.
+    if pair is not None and (load is pair.first or load in w.vectors):
         w.remark(load, "gather")
         if load is pair.first:
             ask_for_next(w, load)
