@@ -282,7 +282,9 @@ def test_quotients_and_remainders_of_python_are_shuffled_at_each_distance() -> N
         wanted[low] = start[low] + start[low + distance]
         wanted[low + distance] = start[low] - start[low + distance]
         np.testing.assert_array_equal(got, wanted)
-    assert sum("shuffle" in r.message for r in kernel.remarks) == 4
+    # Of two loads and two stores, stores go one by one where registers have four lanes.
+    shuffled = sum("shuffle" in r.message for r in kernel.remarks)
+    assert shuffled == (2 if chosen().isa.vector_bits < 256 else 4)
 
 
 SIGNED = """
