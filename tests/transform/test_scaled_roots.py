@@ -184,6 +184,19 @@ def test_sums_of_other_powers_are_parted() -> None:
     right(module, 8, lambda x, y: x * y**-1.5 + y**-0.5)
 
 
+def test_a_root_of_what_is_scaled_takes_the_number_itself() -> None:
+    body = (
+        QUOTIENT
+        + "  %outer = call {flags} <{n} x float> @llvm.sqrt.v{n}f32(<{n} x float> %q)\n"
+        + "  %r = fdiv {flags} <{n} x float> splat (float 1.0), %outer\n"
+        + "  %p = fadd {flags} <{n} x float> %q, %r\n"
+    )
+    module, function = loop(body + SUM)
+    assert scale_roots(function, AVX2) == 2
+    verify(module)
+    right(module, 8, lambda x, y: y**-0.5 + y**0.25)
+
+
 @cuda.jit(fastmath=True)
 def pulls(x, y, mass, near, forces, potentials):
     i = cuda.grid(1)

@@ -224,7 +224,8 @@ def _wanted(
     user: Instruction, index: int, part: Mapping[Instruction, int], starts: Mapping[Instruction, int]
 ) -> int | None:
     """The power of -2 that a user wants an operand to have; None if any is right."""
-    if user not in part or user in starts:
+    if user in starts or not part.get(user):
+        # Of roots, too: they are there without a power.
         return 0
     if user.op == "select":
         return part[user] if index else 0
