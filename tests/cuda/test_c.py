@@ -349,6 +349,19 @@ __global__ void k(uint *a, const ushort *b, float *c, double *d, ulong e) {
     assert a.tolist() == [7 + t for t in range(8)] and c[0] == 5 and d[0] == 7
 
 
+def test_constants_of_the_c_library_are_there_and_may_be_included_once_more():
+    source = """
+    __global__ void f(float *y) {
+      y[0] = INFINITY, y[1] = NAN, y[2] = (float)(M_PI_2 * M_2_PI), y[3] = -(float)HUGE_VAL, y[4] = HUGE_VALF;
+    }"""
+    for text in (source, f"#include <math.h>{source}", f"#include <cuda_runtime.h>{source}"):
+        module = cuda.Module(text)
+        y = np.zeros(5, np.float32)
+        module.f[1, 1](y)
+        np.testing.assert_array_equal(y, np.array([np.inf, np.nan, 1, -np.inf, np.inf], np.float32))
+        assert not module.log
+
+
 def test_groups_are_parted_by_labels_and_scanned():
     module = cuda.Module(r"""
 #include <cooperative_groups.h>

@@ -126,6 +126,26 @@ WEFT_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
 WEFT_DEVICE int __isnanf(float x) { return __builtin_isnan(x); }
 WEFT_DEVICE int __signbitf(float x) { return __builtin_signbit(x); }
 
+/* What nvcc's programs have of the C library's <math.h>, as glibc writes it: a program that includes that defines the
+ * same again. */
+#define INFINITY (__builtin_inff ())
+#define NAN (__builtin_nanf (""))
+#define HUGE_VAL (__builtin_huge_val ())
+#define HUGE_VALF (__builtin_huge_valf ())
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+
 /* Results that are integers, and such that come through pointers. */
 #define WEFT_TO_INTEGER(R, NAME)                                                                                       \
   WEFT_PRIMITIVE R weft_c_##NAME##f(float) __asm__(#NAME "f") __attribute__((const));                                  \
