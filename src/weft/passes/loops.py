@@ -65,6 +65,7 @@ from weft.passes.scalar_numbers import (
 )
 from weft.passes.stages import Form
 from weft.transform.loops.heap_lifetimes import settle_heap
+from weft.transform.loops.single_turns import write_out_single_turns
 
 MOST_INLINED = 24
 """Nests that run where they stand, in one function, up to which they are parts of it. LLVM takes longer than twice as
@@ -99,12 +100,14 @@ def _mark_parallel_loops(unit: JitUnit) -> bool:
 def _find_loops(unit: JitUnit) -> bool:
     if not unit.all_cores:
         run_alone(unit.module)
+    once = 0
     for function in list(unit.module.definitions()):
+        once += write_out_single_turns(function, lambda view, loop: promises_of(view, loop).parallel)
         find_loops(unit, function, lambda view: _pranges(view, unit), run_on_all_cores)
     if len(unit.in_place) > MOST_INLINED:
         for name in unit.in_place:
             unit.module.functions[name].attributes = ("nounwind", "noinline")
-    return bool(unit.loops)
+    return bool(unit.loops) or once > 0
 
 
 def _pranges(view: CFGView, unit: JitUnit) -> Iterator[Wanted]:
