@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import cuda
+import weft
+from weft import cuda, prange
 from weft.interp import Memory, Program, run_function
 from weft.ir import Module
 from weft.ir.reader import read_module
@@ -76,6 +77,35 @@ def ways(module: Module, first: int, end: int, a: int, b: int) -> list[int]:
 
 
 LARGEST = (1 << 63) - 1
+
+
+@pytest.mark.parametrize("behind", [0, 4, 40, -1, -39, LARGEST, -LARGEST])
+@pytest.mark.parametrize("a", [0, -4, -41, LARGEST - 3, -LARGEST])
+def test_positions_behind_the_number_that_a_loop_counts(behind: int, a: int) -> None:
+    """As in loops over ``prange``, which count from 0."""
+    moved = f"  %there = add i64 {behind}, %x\n  call void @group(ptr %out, i64 %there"
+    text = ROW.format(question=TWO, attribute='"weft.apart"', step=4)
+    text = text.replace("  call void @group(ptr %out, i64 %x", moved)
+    # Where it is stored is no matter of the position.
+    text = text.replace("sdiv exact i64 %x, 4", f"sub i64 %x, {behind}")
+    before, module = read_module(text), read_module(text)
+    assert ask_rows(module) == 1
+    verify(module)
+    assert ways(module, 0, 32, a, 1000) == ways(before, 0, 32, a, 1000)
+
+
+def test_a_sum_that_overflows_at_an_end_does_not_before() -> None:
+    question = """
+  %u = add nsw i64 %x, %a
+  %v = sub i64 %b, %u
+  %v.asked = icmp slt i64 %v, 0
+  %asked = freeze i1 %v.asked
+"""
+    before, module = parsed(question), parsed(question)
+    assert ask_rows(module) == 1
+    found = ways(before, 0, 40, LARGEST - 20, LARGEST - 10)
+    assert found[:6] == [2, 2, 2, 1, 1, 1]
+    assert ways(module, 0, 40, LARGEST - 20, LARGEST - 10)[:6] == found[:6]
 
 
 @pytest.mark.parametrize(
@@ -162,3 +192,34 @@ def test_stencils_at_flat_indices(n: int, level: str, monkeypatch: pytest.Monkey
             found.append(out)
         for out in found[1:]:
             np.testing.assert_array_equal(out, found[0])
+
+
+def flat_loop(x: Any, out: Any, n: int, shift: int) -> None:
+    """The same along a loop over ``prange``."""
+    for at in prange(n * n, n * n * (n - 1)):
+        c = at + shift
+        near = x[c - 1] + x[c + 1] + x[c - n] + x[c + n]
+        out[at] = x[c] + near + x[c - n * n] + x[c + n * n]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("n", [5, 19])
+def test_loops_at_flat_indices(n: int, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    monkeypatch.setenv("WEFT_CPU", level)
+    found: list[int] = []
+
+    def watched(module: Module) -> int:
+        found.append(ask_rows(module))
+        return found[-1]
+
+    monkeypatch.setattr("weft.passes.scalar.ask_rows", watched)
+    x = np.random.default_rng(n).random(n**3).astype(np.float32)
+    compiled = weft.jit(parallel=True)(flat_loop)
+    for shift in (0, -n * n, -(n**3) + n * n * (n // 2)):
+        c = np.arange(n * n, n * n * (n - 1)) + shift
+        near = x[c - 1] + x[c + 1] + x[c - n] + x[c + n]
+        out = np.zeros_like(x)
+        compiled(x, out, n, shift)
+        np.testing.assert_array_equal(out[n * n : n * n * (n - 1)], x[c] + near + x[c - n * n] + x[c + n * n])
+    assert sum(found) == 1 or level not in NAMED

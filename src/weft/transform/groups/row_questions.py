@@ -50,12 +50,25 @@ def ask_rows(module: Module) -> int:
 
 
 class _Row(Struct, frozen=True):
-    """A loop along a row: its first thread, behind which thread it ends, and how many there are in a round."""
+    """A loop along a row.
+
+    Parameters
+    ----------
+    position
+        The lane groups' parameter for their place in it.
+    first, end
+        What the loop counts from, and up to which number.
+    width
+        By how much in a round.
+    behind
+        How far behind the loop's number the position is: loops over ``prange`` count from 0.
+    """
 
     position: Argument
     first: Value
     end: Value
     width: int
+    behind: Value | None
 
 
 def _ask(callee: Function, around: LaneRound) -> bool:
@@ -92,9 +105,10 @@ def _row_of(callee: Function, around: LaneRound) -> _Row | None:
     ]
     if len(moving) != 1 or moving[0].type != I64:
         return None
-    counter, test = given[moving[0]], around.header.terminator.operands[0]
-    if not isinstance(counter, Instruction) or not counter.is_phi or counter.block is not around.header:
+    found, test = _counted(given[moving[0]], around), around.header.terminator.operands[0]
+    if found is None:
         return None
+    counter, behind = found
     if not isinstance(test, Instruction) or test.op != "icmp" or test.predicate != "slt":
         return None
     if test.operands[0] is not counter or around.header.terminator.successors[0] is not around.call.block:
@@ -105,7 +119,21 @@ def _row_of(callee: Function, around: LaneRound) -> _Row | None:
     width = steps.pop() if len(steps) == 1 else None
     if width is None or width <= 0 or width & (width - 1):
         return None
-    return _Row(moving[0], counter.incoming_value(around.before), test.operands[1], width)
+    return _Row(moving[0], counter.incoming_value(around.before), test.operands[1], width, behind)
+
+
+def _counted(position: Value, around: LaneRound) -> tuple[Instruction, Value | None] | None:
+    """A φ of the loop that a position is, or is as far behind in all rounds; and that distance."""
+    behind: Value | None = None
+    if isinstance(position, Instruction) and position.op == "add":
+        fixed = [operand for operand in position.operands if around.is_fixed(operand)]
+        if len(fixed) != 1:
+            return None
+        (behind,) = fixed
+        position = next(operand for operand in position.operands if operand is not behind)
+    if not isinstance(position, Instruction) or not position.is_phi or position.block is not around.header:
+        return None
+    return position, behind
 
 
 def _step(value: Value, counter: Instruction) -> int | None:
@@ -216,8 +244,11 @@ def _question(
     b.at_end(several)
     rounds = b.binary("and", b.binary("sub", left, const_int(1, I64)), const_int(-row.width, I64))
     last = b.binary("add", row.first, rounds)
+    first = row.first
+    if row.behind is not None:
+        first, last = (b.binary("add", row.behind, number) for number in (first, last))
     given: ValueMap = dict(zip(callee.args, around.call.args, strict=True))
-    at_first: ValueMap = {**given, row.position: row.first}
+    at_first: ValueMap = {**given, row.position: first}
     at_last: ValueMap = {**given, row.position: last}
     signs: Value | None = None
     for base, slope, least, largest in ends:
@@ -246,7 +277,8 @@ def _computed(builder: Builder, value: Value, values: ValueMap) -> Value:
         for operand in value.operands:
             _computed(builder, operand, values)
         copy = copied(builder, value, values)
-        copy.loc, values[value] = None, copy
+        # Where a sum before this one overflows at an end, it does not in the midst of the row.
+        copy.loc, copy.flags, values[value] = None, (), copy
     return values.get(value, value)
 
 
