@@ -55,7 +55,9 @@ def downwards(x: Any, out: Any) -> None:
 @pytest.mark.parametrize(
     "function", [rows, total, in_a_loop, inside_another, around_another, downwards], ids=lambda f: f.__name__
 )
-def test_a_turn(function: Callable[..., None], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn(
+    function: Callable[..., None], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEFT_CHECK", "1")
     x = np.arange(9.0)
     out, wanted = np.zeros((2, 4, 9))

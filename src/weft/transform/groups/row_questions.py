@@ -14,9 +14,9 @@ not negative: what goes beyond the largest number, and is not negative again, ha
 of more threads, which there are not, and of one lane group, each asks. Of indices that constants lie between, as
 ``x - 1`` and ``x + 1``, the ends are asked.
 
-Precondition: plain LLVM IR; functions with the attribute `APART_ATTRIBUTE` are called by loops along rows
-(`weft.transform.groups.lane_rounds`). Postcondition: those whose first branch asks numbers for their signs, and nothing
-else, have a parameter that says whether they are to ask. Preserves the program.
+Precondition: plain LLVM IR; functions with the attribute `APART_ATTRIBUTE` are called by loops along rows of kernels or
+over ``prange`` (`weft.transform.groups.lane_rounds`). Postcondition: those whose first branch asks numbers for their
+signs, and nothing else, have a parameter that says whether they are to ask. Preserves the program.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _write_work(tree: _Tree, distance: Value) -> None:
     rounds = tree.rounds
     instructions = list(rounds[0].work.instructions[:-1])
     for n, i in enumerate(instructions):
-        aligned = [int(round.work.instructions[n].attrs.get("align") or 0) for round in rounds]
+        aligned = [int(round.work.instructions[n].attrs.get("align") or 1) for round in rounds]
         if "align" in i.attrs:
             i.attrs["align"] = min(aligned)
     for (n, k), (by, more) in tree.multiples.items():
