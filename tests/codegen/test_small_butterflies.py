@@ -12,6 +12,7 @@ from codegen.machine_code import ISAS
 from codegen.test_forms import lines
 from pairs import pairs
 from weft import cuda
+from weft.machine.host import chosen
 
 LOWER = {
     "mask": "%m = sub i32 %u, 1\n  %k = and i32 %t32, %m\n  %two = shl i32 %t32, 1\n  %low = sub i32 %two, %k",
@@ -282,7 +283,7 @@ def test_quotients_and_remainders_of_python_are_shuffled_at_each_distance() -> N
         wanted[low] = start[low] + start[low + distance]
         wanted[low + distance] = start[low] - start[low + distance]
         np.testing.assert_array_equal(got, wanted)
-    # Of two loads and two stores, stores go one by one where registers have four lanes.
+    # Registers of four lanes gather what the two loads are for.
     shuffled = sum("shuffle" in r.message for r in kernel.remarks)
     assert shuffled == (2 if chosen().isa.vector_bits < 256 else 4)
 
