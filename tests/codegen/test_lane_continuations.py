@@ -18,11 +18,14 @@ from weft.codegen.lanes.vectorization import VectorizationSummary
 from weft.codegen.launch_record import ErrorCode
 from weft.codegen.simd_functions.functions import FunctionVectorizer
 from weft.codegen.widen.lanes import LaneSpace
+from weft.codegen.work_groups import continuations
 from weft.codegen.work_groups.barrier_checks import remark_kept_values
 from weft.codegen.work_groups.continuations import GroupContinuations
+from weft.codegen.work_groups.groups import build_group_entry
 from weft.codegen.work_groups.vectorize_barriers import vectorize_at_barriers
 from weft.diag.remarks import RemarkLog
 from weft.errors import BarrierDivergence
+from weft.ir import Module
 from weft.ir.reader import read_module
 from weft.machine.host import chosen
 from weft.switches import Switches
@@ -30,7 +33,7 @@ from weft.target.passes import FINAL_FAST
 from weft.transform.groups.work_items import lower_work_items
 
 WIDTH = 4
-BLOCKS = ((1, 1, 1), (3, 1, 1), (4, 1, 1), (11, 1, 1), (16, 1, 1), (6, 3, 1), (2, 3, 4))
+BLOCKS = ((1, 1, 1), (3, 1, 1), (4, 1, 1), (11, 1, 1), (16, 1, 1), (6, 3, 1), (2, 3, 4), (4, 3, 1), (4, 2, 2))
 WORDS = 3
 IDS = """
   %x = call i64 @weft.local.id(i32 0)
@@ -81,7 +84,10 @@ def split(body: str) -> GroupContinuations:
 
 
 def vectorized(body: str) -> tuple[GroupContinuations, VectorizationSummary]:
-    module = read_module(kernel(body))
+    return vectorized_in(read_module(kernel(body)))
+
+
+def vectorized_in(module: Module) -> tuple[GroupContinuations, VectorizationSummary]:
     function = module.functions["kernel"]
     lower_work_items(module, function)
     lanes = LaneSpace((WIDTH,))
@@ -110,6 +116,19 @@ def kept(body: str) -> list[str]:
                 found.append(f"{value.name}+{slot.stride}" if slot.stride else value.name)
         lines.append(" ".join(sorted(found)))
     return lines
+
+
+@pytest.mark.parametrize(("short", "versions"), [(continuations.SHORT, 2), (0, 0)])
+def test_short_continuations_have_a_version_for_rows_of_one_lane_group(
+    short: int, versions: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(continuations, "SHORT", short)
+    module = read_module(kernel(STRAIGHT))
+    function = module.functions["kernel"]
+    program, _ = vectorized_in(module)
+    assert program.in_step
+    entry, _ = build_group_entry(module, function, program)
+    assert sum(block.name.startswith("arm") for block in entry.blocks) == versions
 
 
 def test_fig_3_values_of_the_lanes_are_vectors_in_the_frame():

@@ -1,5 +1,6 @@
 """Loads that are far from where they were an iteration before are asked for ahead."""
 
+import inspect
 import re
 import types
 from typing import Any
@@ -138,3 +139,71 @@ kernel void sums(global const float *x, global float *out, int n) {
     program.sums(64, 64, x, out, 1000)
     np.testing.assert_allclose(out, [np.sum(x[t::64] / (x[t::64] + 1)) for t in range(64)], rtol=1e-6)
     assert lines_ahead(program.sums)
+
+
+def five_points(a, out):
+    tile = cuda.shared.array((18, 18), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.blockIdx.x * 16 + tx, cuda.blockIdx.y * 16 + ty
+    tile[ty + 1, tx + 1] = a[y + 1, x + 1]
+    if tx == 0:
+        tile[ty + 1, 0] = a[y + 1, x]
+    if tx == 15:
+        tile[ty + 1, 17] = a[y + 1, x + 2]
+    if ty == 0:
+        tile[0, tx + 1] = a[y, x + 1]
+    if ty == 15:
+        tile[17, tx + 1] = a[y + 2, x + 1]
+    cuda.syncthreads()
+    sums = (
+        tile[ty, tx + 1]
+        + tile[ty + 1, tx]
+        + tile[ty + 1, tx + 1]
+        + tile[ty + 1, tx + 2]
+        + tile[ty + 2, tx + 1]
+    )
+    out[y, x] = sums  # stored
+
+
+def by_size(a, out):
+    tile = cuda.shared.array((16, 16), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.blockIdx.x * cuda.blockDim.x + tx, cuda.blockIdx.y * cuda.blockDim.y + ty
+    tile[ty, tx] = a[y, x]
+    cuda.syncthreads()
+    out[y, x] = tile[ty, 15 - tx]  # stored
+
+
+def turned(a, out):
+    tile = cuda.shared.array((16, 17), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    bx, by = cuda.blockIdx.x * 16, cuda.blockIdx.y * 16
+    tile[ty, tx] = a[by + ty, bx + tx]
+    cuda.syncthreads()
+    out[bx + ty, by + tx] = tile[tx, ty]  # stored
+
+
+def stored_line(kernel: Any) -> int:
+    code = kernel.py_func.__code__
+    text = inspect.getsource(kernel.py_func).splitlines()
+    return code.co_firstlineno + next(n for n, line in enumerate(text) if "# stored" in line)
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(("function", "asks"), [(five_points, True), (by_size, True), (turned, False)])
+def test_rows_that_the_next_group_stores_behind_those_of_this_one_are_asked_for(
+    function: types.FunctionType, asks: bool, level: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("WEFT_CPU", level)
+    border = 2 if function is five_points else 0
+    a = np.random.default_rng(0).random((48 + border, 32 + border)).astype(np.float32)
+    out = np.zeros((48, 32) if function is not turned else (32, 48), np.float32)
+    kernel = cuda.jit(width=16)(function)
+    kernel[(2, 3), (16, 16)](a, out)
+    expected = {
+        five_points: lambda: a[:-2, 1:-1] + a[1:-1, :-2] + a[1:-1, 1:-1] + a[1:-1, 2:] + a[2:, 1:-1],
+        by_size: lambda: a.reshape(48, 2, 16)[:, :, ::-1].reshape(48, 32),
+        turned: lambda: a.T,
+    }[function]()
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    assert (stored_line(kernel) in lines_ahead(kernel)) == asks

@@ -2,7 +2,8 @@
 
 Either a box of neighbours, of so many along x, y and z as the lane space has, or as many consecutive linear numbers
 ``x + bx*(y + by*z)``, which then are what the kernel takes as ``tid.x`` (`weft.transform.groups.linear_ids`). Along the
-edges of the work-group lane groups may have fewer threads.
+edges of the work-group lane groups may have fewer threads. Where rows are known to be one lane group each there is no
+loop along them.
 """
 
 from __future__ import annotations
@@ -64,6 +65,14 @@ def count_lane_groups(group: GroupValues, lanes: LaneSpace, linear: bool) -> Val
 def _each_box(group: GroupValues, lanes: LaneSpace) -> Iterator[LaneGroupValues]:
     builder, function, size = group.builder, group.function, group.local_size
     zero, (ex, ey, ez) = ConstInt(I64, 0), lanes.by_axis(3)
+    if lanes.extents == (ex,) and size[0] == ConstInt(I64, ex):
+        with (
+            counted_loop(builder, function, zero, size[2], "tz") as z,
+            counted_loop(builder, function, zero, size[1], "ty") as y,
+        ):
+            row = builder.binary("add", builder.binary("mul", z, size[1]), y)
+            yield LaneGroupValues(row, (zero, y, z), all_lanes(ex))
+        return
     with (
         counted_loop(builder, function, zero, size[2], "tz", ez) as z,
         counted_loop(builder, function, zero, size[1], "ty", ey) as y,

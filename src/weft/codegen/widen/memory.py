@@ -38,7 +38,7 @@ from weft.codegen.widen.neighbours import in_two_ways, neighbours_of
 from weft.codegen.widen.next_places import ask_for_next
 from weft.codegen.widen.own_places import load_own, store_own
 from weft.codegen.widen.own_rows import OwnRow, find_own_rows, load_own_row, store_own_row
-from weft.codegen.widen.read_ahead import read_ahead
+from weft.codegen.widen.read_ahead import read_ahead, write_ahead
 from weft.codegen.widen.runs import load_rows, load_runs, runs_of, store_rows, store_runs
 from weft.codegen.widen.stack_objects import CACHE_LINE
 from weft.codegen.widen.tables import look_up, table_of
@@ -296,6 +296,8 @@ def _scatter(w: Widening, store: Instruction, data: Value) -> None:
 def _vector_store(
     w: Widening, store: Instruction, data: Value, address: Value, mask: Value | None, form: str
 ) -> Instruction:
+    if form == "contiguous":
+        write_ahead(w, store, address)
     return store_some(w, store, data, address, mask, _contiguous_align(w, store, form))
 
 

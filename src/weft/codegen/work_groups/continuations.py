@@ -16,17 +16,20 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.codegen.arena import ArenaNeeds
 from weft.codegen.launch_record import STATE_BYTES, ErrorCode
-from weft.codegen.loops import variable
+from weft.codegen.loops import two_arms, variable
 from weft.codegen.order.lane_order import LaneGroupValues, all_lanes, count_lane_groups, each_lane_group
 from weft.codegen.widen.lanes import LaneSpace
 from weft.codegen.work_groups.divergence_report import report_divergence
 from weft.codegen.work_groups.grid_phases import run_in_phases
 from weft.codegen.work_groups.group_program import GroupEntry, GroupProgram
 from weft.codegen.work_groups.group_values import GroupValues
+from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I8, I32, I64, Type, pointer
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS, WorkItems
 from weft.transform.splitting.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
@@ -37,6 +40,9 @@ AT_BARRIERS = len(WORK_ITEM_PARAMETERS) + len(FRAME_PARAMETERS)
 
 LEFT = 16
 """Byte offset in the votes record: i64, the lanes that `settle` leaves unfinished."""
+
+SHORT = 256
+"""Instructions of a continuation for which code of its own pays where rows are one lane group each. Guess."""
 
 DIVERGED = -1
 """What `settle` returns when threads of the lane group have arrived at different barriers."""
@@ -290,11 +296,33 @@ class Rounds(Struct):
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
         seen = variable(self.group.function, I32)
-        with self._lane_groups(k) as lanes:
-            arguments = self._arguments(lanes, common, common_next)
-            builder.store(self._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
+
+        def run(rounds: Rounds) -> None:
+            with rounds._lane_groups(k) as lanes:
+                arguments = rounds._arguments(lanes, common, common_next)
+                builder.store(rounds._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
+
+        row, *others = self.group.local_size
+        width = _i64(program.width)
+        if not isinstance(row, ConstInt) and self._has_short_rows(k):
+            with two_arms(builder, self.group.function, builder.icmp("eq", row, width)) as otherwise:
+                run(replace(self, group=replace(self.group, local_size=[width, *others])))
+                otherwise()
+                run(self)
+        else:
+            run(self)
         ends = program.split.continuations[k].ends
         return builder.load(I32, seen, align=4) if len(ends) > 1 else ConstInt(I32, *ends)
+
+    def _has_short_rows(self, k: int) -> bool:
+        """Whether continuation `k` is so short that a loop along rows of one lane group is much beside it.
+
+        Without that loop LLVM unrolls the one over rows.
+        """
+        full, program = self.program.parts[k].full, self.program
+        if program.linear or len(program.lanes.extents) != 1 or not WorkItems.of(full).tid[1].is_used:
+            return False
+        return sum(1 for _ in full.instructions()) <= SHORT and not loop_forest(cfg_of(full).cfg).loops
 
     def _lane_groups(self, k: int) -> AbstractContextManager[LaneGroupValues]:
         """The loops over the lane groups that run continuation `k`."""
@@ -313,7 +341,7 @@ class Rounds(Struct):
     def _call(self, part: LaneContinuation, arguments: Sequence[Value], live: Value) -> Value:
         """Run a continuation for the live lanes."""
         builder = self.group.builder
-        if part.masked is None:
+        if part.masked is None or live == all_lanes(self.program.width):
             return builder.call(part.full, arguments)
         whole, some, after = (self.group.function.add_block(f"lanes.{n}") for n in ("whole", "some", "done"))
         builder.cond_br(builder.icmp("eq", live, all_lanes(self.program.width)), whole, some)
