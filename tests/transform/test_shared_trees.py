@@ -251,6 +251,144 @@ def test_a_work_group_of_several_rows_has_rounds() -> None:
     assert (out == out[0]).all()
 
 
+def sums_of_rows(a, out, first):
+    tile = cuda.shared.array((4, 128), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(x, 128, cuda.blockDim.x):
+        tile[y, k] = a[y, k]
+    cuda.syncthreads()
+    s = 32
+    while s > 0:
+        if x < s:
+            tile[y, x] += tile[y, x + s]
+        cuda.syncthreads()
+        s //= 2
+    for k in range(x, 128, cuda.blockDim.x):
+        out[y, k] = tile[y, k]
+
+
+def totals_of_rows(a, out, first):
+    """Only a row's first thread looks at what is its own; rows are longer by one element."""
+    tile = cuda.shared.array((4, 65), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(x, 64, cuda.blockDim.x):
+        tile[y, k] = a[y, k]
+    cuda.syncthreads()
+    s = 32
+    while s > 0:
+        if x < s:
+            tile[y, x] += tile[y, x + s]
+        cuda.syncthreads()
+        s //= 2
+    if x == 0:
+        out[y, 0] = tile[y, 0]
+
+
+def totals_of_other_rows(a, out, first):
+    """A row's first thread looks at what is the one's before: behind a barrier."""
+    tile = cuda.shared.array((4, 64), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(x, 64, cuda.blockDim.x):
+        tile[y, k] = a[y, k]
+    cuda.syncthreads()
+    s = 32
+    while s > 0:
+        if x < s:
+            tile[y, x] += tile[y, x + s]
+        cuda.syncthreads()
+        s //= 2
+    if x == 0:
+        out[y, 0] = tile[(y + 1) % cuda.blockDim.y, 0]
+
+
+def greatest_of_rows(a, out, first):
+    """The distance is told by the launch, two arrays go together."""
+    tile = cuda.shared.array((4, 128), np.float32)
+    place = cuda.shared.array((4, 128), np.int64)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(x, 128, cuda.blockDim.x):
+        tile[y, k] = a[y, k]
+        place[y, k] = k
+    cuda.syncthreads()
+    s = first
+    while s > 0:
+        if x < s:
+            tile[y, x] = max(tile[y, x], tile[y, x + s])
+            place[y, x] += place[y, x + s]
+        cuda.syncthreads()
+        s //= 2
+    for k in range(x, 128, cuda.blockDim.x):
+        out[y, k] = tile[y, k] + place[y, k]
+
+
+def in_each_other(a, out, first):
+    """Rows are shorter than what trees access."""
+    tile = cuda.shared.array(256, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    for k in range(x, 256, cuda.blockDim.x):
+        tile[k] = a[0, k % 128]
+    cuda.syncthreads()
+    s = 32
+    while s > 0:
+        if x < s:
+            tile[y * 32 + x] = max(tile[y * 32 + x], tile[y * 32 + x + s])
+        cuda.syncthreads()
+        s //= 2
+    out[0, 0] = 1
+
+
+@pytest.mark.parametrize("width", [None, 4])
+@pytest.mark.parametrize(
+    ("program", "firsts", "found"),
+    [
+        (sums_of_rows, (0,), True),
+        (totals_of_rows, (0,), True),
+        (totals_of_other_rows, (0,), True),
+        (greatest_of_rows, (64, 32, 48, 2), True),
+        (in_each_other, (0,), False),
+    ],
+)
+def test_rows_of_threads_have_trees_of_their_own(
+    program: Callable[..., None], firsts: tuple[int, ...], found: bool, width: int | None
+) -> None:
+    a = np.random.default_rng(7).random((4, 128)).astype(np.float32)
+    kernel: Any = cuda.jit(program, width=width) if width else cuda.jit(program)
+    for first in firsts:
+        for block in ((64, 3), (128, 4), (64, 1), (96, 2), (48, 3), (32, 4)):
+            if found:
+                out, wanted = np.zeros((4, 128), np.float32), np.zeros((4, 128), np.float32)
+                kernel[1, block](a, out, first)
+                cuda.jit(program, debug=True)[1, block](a, wanted, first)
+                assert (out == wanted).all(), (first, block)
+    if not found:
+        kernel[1, (64, 1)](a, np.zeros((4, 128), np.float32), 0)
+    told = any("waits at no barrier: in rows" in remark.message for remark in kernel.remarks)
+    assert told == found
+
+
+def planes(a, out):
+    """Of several planes of threads, each of which does the same."""
+    tile = cuda.shared.array((3, 64), np.int32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = a[x]
+    cuda.syncthreads()
+    s = 32
+    while s > 0:
+        if x < s:
+            tile[y, x] = max(tile[y, x], tile[y, x + s])
+        cuda.syncthreads()
+        s //= 2
+    out[cuda.threadIdx.z, y, x] = tile[y, x]
+
+
+def test_a_work_group_of_several_planes_has_rounds() -> None:
+    a = np.random.default_rng(3).integers(0, 1000, 64).astype(np.int32)
+    out = np.zeros((2, 3, 64), np.int32)
+    cuda.jit(planes)[1, (64, 3, 2)](a, out)
+    assert (out[:, :, 0] == a.max()).all()
+    assert (out == out[0, 0]).all()
+
+
 OPENCL = """
 kernel void tree(global const float *a, global float *out, unsigned row, local float *tile) {
   unsigned t = get_local_id(0), n = get_local_size(0);
@@ -299,3 +437,46 @@ def test_trees_of_opencl_and_cuda_c(threads: int) -> None:
         for k in (kernel, of_cuda)
     ]
     assert found == [True, threads == 128]
+
+
+OPENCL_ROWS = """
+kernel void tree(global const float *a, global float *out) {
+  local float tile[4][64];
+  int x = get_local_id(0), y = get_local_id(1);
+  tile[y][x] = a[y * 64 + x];
+  for (int s = 32; s > 0; s >>= 1) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (x < s) tile[y][x] = fmax(tile[y][x], tile[y][x + s] * 0.75f);
+  }
+  if (x == 0) out[y] = tile[y][0];
+}"""
+
+CUDA_C_ROWS = """
+__global__ void tree(const float *a, float *out) {
+  __shared__ float tile[4 * 64];
+  int x = threadIdx.x, y = threadIdx.y;
+  tile[y * 64 + x] = a[y * 64 + x];
+  __syncthreads();
+  for (int s = 32; s > 0; s >>= 1) {
+    if (x < s) tile[y * 64 + x] = fmaxf(tile[y * 64 + x], tile[y * 64 + x + s] * 0.75f);
+    __syncthreads();
+  }
+  if (x == 0) out[y] = tile[y * 64];
+}"""
+
+
+def test_trees_of_rows_in_opencl_and_cuda_c() -> None:
+    a = np.random.default_rng(5).random((4, 64)).astype(np.float32)
+    wanted, s = a.copy(), 32
+    while s > 0:
+        wanted[:, :s] = np.maximum(wanted[:, :s], wanted[:, s : 2 * s] * np.float32(0.75))
+        s //= 2
+    out, other = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    kernel = opencl.Program(OPENCL_ROWS).tree
+    kernel((64, 4), (64, 4), a, out)
+    assert (out == wanted[:, 0]).all()
+    of_cuda: Any = cuda.Module(CUDA_C_ROWS).tree
+    of_cuda[1, (64, 4)](a, other)
+    assert (other == wanted[:, 0]).all()
+    for k in (kernel, of_cuda):
+        assert any("waits at no barrier: in rows" in r.message for r in k.remarks)

@@ -126,19 +126,20 @@ def _may_have_trees(unit: KernelUnit) -> bool:
 def _run_trees_in_lanes(unit: KernelUnit) -> bool:
     assert unit.plan is not None
     group = analyze_group(unit.function)
-    headers = run_trees_in_lanes(unit.function, group, unit.plan.width, unit.order.lock_step)
-    for span in (span_of(header.terminator) for header in headers):
+    trees = run_trees_in_lanes(unit.function, group, unit.plan.width, unit.order.lock_step)
+    for tree in trees:
+        where = "in rows" if tree.apart else "in work-groups of one row,"
         unit.remarks.add(
             RemarkKind.TRANSFORM,
-            "this tree in shared memory waits at no barrier: in work-groups of one row, of as many threads as its first"
+            f"this tree in shared memory waits at no barrier: {where} of as many threads as its first"
             f" distance and {unit.plan.width} or more, the first lane group runs all rounds, the last in registers",
-            span,
+            span_of(tree.header.terminator),
             pass_name=SHARED_TREES.name,
         )
-    unit.trees = headers
-    if headers:
+    unit.trees = [tree.header for tree in trees]
+    if trees:
         unit.forget()
-    return bool(headers)
+    return bool(trees)
 
 
 def _run_rounds_in_registers(unit: KernelUnit) -> bool:

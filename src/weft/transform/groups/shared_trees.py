@@ -9,7 +9,8 @@
 What is looked for is a loop around one barrier, before or behind the work of the round, to which all threads of the
 work-group come. It is left at its head, where the distance is compared with a number; the distance is halved; threads
 below it run a block in which each computes, of its own elements of one or several arrays and of those at the distance,
-its own elements anew: of these and of what all threads have. Nothing of the loop is used behind it.
+its own elements anew: of these and of what all threads have. Nothing of the loop is used behind it. Arrays are of the
+work-group, or have a row for each row of its threads (`sums[ty, tx]`): then each of these has a tree of its own.
 
 Precondition: a kernel whose ids are parameters (`weft.transform.groups.work_items`), in canonical form.
 """
@@ -22,22 +23,19 @@ from msgspec import Struct
 
 from weft.analysis.divergence import Divergence
 from weft.analysis.integers.intervals import SWAPPED
-from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Argument, BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.constants import Constant
 from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.intrinsics import SHARED_SPACE, IntrinsicKind, kind_of
-from weft.ir.types import I64, FloatType, IntType, PointerType, Type
+from weft.ir.types import FloatType, IntType, PointerType, Type
+from weft.transform.groups.shared_places import LONGEST, Places, is_cast_of
 from weft.transform.groups.tile_fills import is_same_memory, root_of
 from weft.transform.groups.work_items import WorkItems
 
 LARGEST = 48
 """Instructions of the work of a round."""
-
-LONGEST = 512
-"""The longest distance in a work-group of 1024 threads."""
 
 _BITS = (32, 64)
 """Of elements that lanes read from each other."""
@@ -46,7 +44,7 @@ _BITS = (32, 64)
 class Elements(Struct, frozen=True):
     """The elements of an array that threads have: ``base + offset + terms + step * thread``, in bytes.
 
-    Terms are multiples of what all threads have, and what the loop does not change.
+    Terms are multiples of what all threads have, or those of a row, and what the loop does not change.
     """
 
     base: Argument
@@ -81,6 +79,8 @@ class SharedTree(Struct, frozen=True):
         Loads of a thread's own elements, and of those at the distance, by array.
     stored
         What becomes of the elements of each array.
+    apart
+        How many elements of an array are between the first ones of two rows of threads; 0 where all rows have the same.
     """
 
     before: BasicBlock
@@ -95,6 +95,7 @@ class SharedTree(Struct, frozen=True):
     near: dict[Instruction, int]
     far: dict[Instruction, int]
     stored: tuple[Value, ...]
+    apart: int
 
 
 def shared_trees(function: Function, group: Divergence) -> list[SharedTree]:
@@ -135,21 +136,13 @@ def _tree(view: CFGView, loop: Loop, group: Divergence) -> SharedTree | None:
     if work is None or not _is_bare(blocks, work):
         return None
     round = _Round(items, distance, blocks, group)
-    if not round.read(work):
+    apart = round.rows_apart() if round.read(work) else None
+    if apart is None:
         return None
     return SharedTree(
         before[0], header, tuple(blocks), exit, distance, first, halved, last, tuple(round.arrays), round.near,
-        round.far, tuple(round.stored[k] for k in range(len(round.arrays))),
+        round.far, tuple(round.stored[k] for k in range(len(round.arrays))), apart,
     )  # fmt: skip
-
-
-def is_cast_of(value: Value, of: Value) -> bool:
-    """Whether a value is another one, be it cast: numbers of threads and distances fit in 16 bits."""
-    while value is not of and isinstance(value, Instruction) and value.op in ("zext", "sext", "trunc"):
-        if not isinstance(value.type, IntType) or value.type.bits < 16:
-            return False
-        value = value.operands[0]
-    return value is of
 
 
 def _is_half(value: Instruction, of: Instruction) -> bool:
@@ -284,43 +277,26 @@ class _Round:
         pointer = access.pointer.type
         if bits not in _BITS or not isinstance(pointer, PointerType) or pointer.space != SHARED_SPACE:
             return None
-        there = locate(access.pointer, self.group.function.layout)
-        form: dict[Value | None, int] = {None: there.offset}
-        for index, scale in there.terms.items():
-            linear = self._linear(index)
-            if linear is None:
-                return None
-            for value, factor in linear.items():
-                form[value] = form.get(value, 0) + factor * scale
+        places = Places(self.items, self._is_of_all, self.distance)
+        found = places.of(access.pointer, self.group.function.layout)
+        if found is None:
+            return None
+        base, form = found
         offset, step, far_step = (form.pop(v, 0) for v in (None, self.items.tid[0], self.distance))
-        if not isinstance(there.base, Argument) or step < bits // 8 or far_step not in (0, step):
+        if step < bits // 8 or far_step not in (0, step):
             return None
         terms = {value: factor for value, factor in form.items() if value is not None and factor}
         align = int(access.attrs.get("align") or 1)
-        return Elements(there.base, offset, terms, step, type, align), far_step != 0
+        return Elements(base, offset, terms, step, type, align), far_step != 0
 
-    def _linear(self, value: Value, steps: int = 6) -> dict[Value | None, int] | None:
-        """Multiples of the number of the thread, of the distance, and of what all threads have; None has a number."""
-        for known in (self.items.tid[0], self.distance):
-            if is_cast_of(value, known):
-                return {known: 1}
-        if isinstance(value, ConstInt):
-            return {None: value.signed} if 0 <= value.signed <= LONGEST else None
-        type = value.type
-        if not isinstance(type, IntType) or type.bits < 32:
+    def rows_apart(self) -> int | None:
+        """`SharedTree.apart`; None where rows of several arrays may be in each other."""
+        row = self.items.tid[1]
+        found = [divmod(array.terms.get(row, 0), array.step) for array in self.arrays]
+        if any(elements < 0 or (rest and len(found) > 1) for elements, rest in found):
             return None
-        if type == I64 and self._is_of_all(value):
-            return {value: 1}
-        if not isinstance(value, Instruction) or not steps:
-            return None
-        if value.op in ("zext", "sext", "trunc"):
-            # Casts keep small numbers.
-            found = self._linear(value.operands[0], steps - 1)
-            return found if found and found.keys() <= {None, self.items.tid[0], self.distance} else None
-        if value.op != "add":
-            return None
-        a, b = (self._linear(operand, steps - 1) for operand in value.operands)
-        return None if a is None or b is None else {v: a.get(v, 0) + b.get(v, 0) for v in (*a, *b)}
+        least = min(elements for elements, _ in found)
+        return least if least or not any(row in array.terms for array in self.arrays) else None
 
     def _is_of_all(self, value: Value) -> bool:
         """Whether all threads have it, before the loop."""

@@ -17,7 +17,8 @@ operation is done with the same numbers, in the same order, and memory is in the
 
 That is so in work-groups of one row with as many threads as the first distance, and as lanes, where that distance is a
 power of two; what is not known is asked, and the loop as it was is there for others. The tree has a barrier before it
-and one behind it, but where no access needs one.
+and one behind it, but where no access needs one. Where arrays have a row for each row of threads, there may be several
+of these: in each the first lane group does so with its own.
 
 Precondition: a kernel with barriers all of whose threads arrive at each of them together, to be run in lane groups of
 threads along x; ids are parameters, canonical form. Postcondition: the same, loop-simplified. Preserves the program
@@ -26,6 +27,8 @@ under FR and OBL, but for races.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.analysis.divergence import Divergence
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.branch_weights import OFTEN, weigh
@@ -33,7 +36,8 @@ from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.effects import may_read, may_write
 from weft.ir.intrinsics import SHARED_SPACE, declare
 from weft.ir.types import I8, I32, I64, FloatType, IntType, PointerType, Type, int_type
-from weft.transform.groups.shared_trees import Elements, SharedTree, is_cast_of, shared_trees
+from weft.transform.groups.shared_places import Places, is_cast_of
+from weft.transform.groups.shared_trees import Elements, SharedTree, shared_trees
 from weft.transform.groups.tile_fills import root_of, until_barrier
 from weft.transform.groups.work_items import WorkItems
 from weft.transform.loops.simplify_loops import simplify_loops
@@ -42,8 +46,8 @@ MOST_WRITTEN = 32
 """Steps of all lanes at distances of the lanes and more that are written out."""
 
 
-def run_trees_in_lanes(function: Function, group: Divergence, lanes: int, alone: bool) -> list[BasicBlock]:
-    """Let such loops of a kernel run so; their headers.
+def run_trees_in_lanes(function: Function, group: Divergence, lanes: int, alone: bool) -> list[SharedTree]:
+    """Let such loops of a kernel run so; these.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ def run_trees_in_lanes(function: Function, group: Divergence, lanes: int, alone:
         remove_unreachable_blocks(function)
         simplify_loops(function)
         remove_dead_instructions(function)
-    return [tree.header for tree in found]
+    return found
 
 
 def _is_worthwhile(tree: SharedTree, lanes: int) -> bool:
@@ -69,6 +73,8 @@ def _is_worthwhile(tree: SharedTree, lanes: int) -> bool:
     if not isinstance(tree.first, ConstInt):
         return True
     first = tree.first.signed >> (tree.halved is not None)
+    if tree.apart and 2 * first > tree.apart:
+        return False
     return first >= max(tree.last, lanes // 2) and first & (first - 1) == 0
 
 
@@ -114,7 +120,7 @@ class _Writer:
         builder.br(behind)
 
         builder.at_end(behind)
-        if not is_of_first_lanes(tree.exit, self.items.tid[0], self.lanes):
+        if not is_of_first_lanes(tree.exit, self.items.tid[0], self.lanes, self._is_of_row):
             builder.call(barrier, ())
         builder.br(tree.exit)
 
@@ -133,7 +139,9 @@ class _Writer:
     def _is_such_a_group(self) -> Value:
         builder, tree, items = self.builder, self.tree, self.items
         threads, first = items.lsize[0], self.first
-        rest = builder.binary("mul", items.lsize[1], items.lsize[2])
+        rest: Value = items.lsize[2]
+        if not tree.apart:
+            rest = builder.binary("mul", items.lsize[1], rest)
         asked = builder.icmp("eq", rest, ConstInt(I64, 1))
         if isinstance(first, ConstInt):
             most = max(first.value, self.lanes)
@@ -146,9 +154,31 @@ class _Writer:
         distance = _as(builder, first, I64)
         fits = builder.icmp("ule", distance, threads)
         filled = builder.icmp("uge", threads, ConstInt(I64, self.lanes))
-        for condition in (power, long, fits, filled):
+        conditions = [power, long, fits, filled]
+        if tree.apart:
+            conditions.append(builder.icmp("ule", distance, ConstInt(I64, tree.apart // 2)))
+        for condition in conditions:
             asked = builder.binary("and", asked, condition)
         return asked
+
+    def _is_of_row(self, access: Instruction) -> bool:
+        """Whether an access of a thread of the first lanes, behind the tree, is of what its own row has."""
+        tree, items = self.tree, self.items
+        if not tree.apart:
+            return True
+        if access.op not in ("load", "store"):
+            return access.op == "atomicrmw" and _leads_elsewhere(access)
+        found = Places(items, lambda value: False).of(access.pointer, self.function.layout)
+        if found is None:
+            return False
+        base, form = found
+        offset = form.pop(None, 0)
+        terms = {value: factor for value, factor in form.items() if factor}
+        return any(
+            base is array.base and terms == array.terms
+            and 0 <= offset - array.offset < min(self.lanes, tree.apart) * array.step
+            for array in tree.arrays
+        )  # fmt: skip
 
     def _run_wide_rounds(self) -> None:
         """The rounds at distances of the lanes and more."""
@@ -283,8 +313,13 @@ def _as(builder: Builder, value: Value, type: Type) -> Value:
     return builder.cast("trunc" if value.type.bits > type.bits else "zext", value, type)
 
 
-def is_of_first_lanes(start: BasicBlock, thread: Value, lanes: int) -> bool:
-    """Whether only threads of the first lane group access shared memory up to the next barriers."""
+def is_of_first_lanes(
+    start: BasicBlock, thread: Value, lanes: int, is_own: Callable[[Instruction], bool] = lambda access: True
+) -> bool:
+    """Whether only threads of the first lane group access shared memory up to the next barriers.
+
+    Where rows of threads have first lane groups of their own, `is_own` says which accesses are of the row.
+    """
     inside = {
         block.terminator.blocks[0]
         for block in _reached(start)
@@ -292,8 +327,12 @@ def is_of_first_lanes(start: BasicBlock, thread: Value, lanes: int) -> bool:
         and block.terminator.blocks[0].predecessors == [block]
         and len(block.terminator.blocks[0].successors) <= 1
     }
-    accesses = (i for i in until_barrier(start) if i.block not in inside and not i.is_terminator)
-    return all(_is_elsewhere(i) for i in accesses if not i.is_phi and (may_read(i) or may_write(i)))
+    accesses = (
+        i
+        for i in until_barrier(start)
+        if not i.is_terminator and not i.is_phi and (may_read(i) or may_write(i))
+    )
+    return all(_is_elsewhere(i) or (i.block in inside and is_own(i)) for i in accesses)
 
 
 def _reached(start: BasicBlock) -> set[BasicBlock]:
@@ -313,8 +352,10 @@ def _asks_for_one(block: BasicBlock, thread: Value, lanes: int) -> bool:
 
 def _is_elsewhere(access: Instruction) -> bool:
     """Whether it is an access of memory that is not shared."""
-    if not access.is_plain_access:
-        return False
+    return access.is_plain_access and _leads_elsewhere(access)
+
+
+def _leads_elsewhere(access: Instruction) -> bool:
     pointer = access.pointer.type
     root = root_of(access.pointer)
     return root is not None and isinstance(pointer, PointerType) and pointer.space != SHARED_SPACE

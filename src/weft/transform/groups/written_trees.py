@@ -29,7 +29,8 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, remove_unreachable_blocks
 from weft.ir.clone import clone_function
 from weft.ir.types import I64, IntType
-from weft.transform.groups.shared_trees import LONGEST, is_cast_of, shared_trees
+from weft.transform.groups.shared_places import LONGEST, is_cast_of
+from weft.transform.groups.shared_trees import shared_trees
 from weft.transform.groups.work_items import WorkItems
 
 FEWEST = 3
