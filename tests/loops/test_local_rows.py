@@ -296,6 +296,24 @@ def test_columns_that_differ_from_row_to_row_stay() -> None:
         assert copied(compiled) == 0
 
 
+def test_columns_that_are_long_sums_of_shared_parts_take_no_longer() -> None:
+    """Each number is the sum of the two before it: there are more ways to the last one than anyone can go."""
+    text = "\n".join(
+        (
+            "from weft import prange",
+            "def drawn(a, c):",
+            "    for r in prange(a.shape[0]):",
+            "        for s in range(9):",
+            "            for i in range(15):",
+            "                u, v = c[i], c[i + 1]",
+            *["                u, v = v, u + v"] * 60,
+            "                a[r, v] = a[r, i] - a[r, i + 1] * s",
+        )
+    )
+    compiled = weft.jit(functions(text, "<sums of shared parts>")["drawn"])
+    agree(compiled, np.arange(20 * 16).reshape(20, 16), np.zeros(16, np.int64))
+
+
 def test_each_pass_is_right(monkeypatch) -> None:
     """The interpreter compares the programs before and behind each pass."""
     monkeypatch.setenv("WEFT_CHECK", "1")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loops.python_doors import functions
 from weft import cuda, opencl
 from weft.codegen.widen.shuffles import lane_numbers
 from weft.ir import Builder, Value
@@ -220,6 +221,33 @@ def long(a, out, n):
     out[t] = tile[t]
 
 
+def more_threads(a, out, n):
+    """The first loop is known for half as many threads as the second one: what it leaves behind is for these alone."""
+    tile, moved = cuda.shared.array(THREADS, np.int32), cuda.shared.array(2 * THREADS, np.int32)
+    t = cuda.threadIdx.x
+    moved[t] = a[t]
+    if t < THREADS:
+        tile[t] = 0
+    off, s = 1, 1
+    cuda.syncthreads()
+    while s < THREADS:
+        if t < THREADS:
+            tile[t] += s
+            off *= 2
+        else:
+            out[t] = s
+            off *= 3
+        cuda.syncthreads()
+        s *= 2
+    cuda.syncthreads()
+    for _ in range(5):
+        y = moved[(t + off) % (2 * THREADS)]
+        cuda.syncthreads()
+        moved[t] = y
+        cuda.syncthreads()
+    out[t] = moved[t] + off + tile[t % THREADS]
+
+
 @pytest.mark.parametrize("width", [None, 8])
 @pytest.mark.parametrize(
     ("program", "threads", "found"),
@@ -230,6 +258,7 @@ def long(a, out, n):
         (greatest, (64,), True),
         (two_buffers, (64,), True),
         (of_the_group, (64, 48, 32), True),
+        (more_threads, (128,), True),
         (told, (64,), False),
         (own, (64,), False),
         (loads, (64,), False),
@@ -249,6 +278,38 @@ def test_rounds_in_registers_do_what_they_say(
         assert (out == wanted).all(), n
     said = any("this loop waits at no barrier" in remark.message for remark in kernel.remarks)
     assert said == found
+
+
+def test_any_number_of_values_may_be_computed_in_front_of_the_loop() -> None:
+    """They are looked at one by one, none of them by way of others, and each once."""
+    steps = "\n".join(f"    u, v = v, u * v ^ (u - {k})" for k in range(500))
+    text = f"""
+import numpy as np
+from weft import cuda
+def drawn(a, out):
+    tile = cuda.shared.array({THREADS}, np.int32)
+    t = cuda.threadIdx.x
+    u, v = a[0], a[1]
+{steps}
+    tile[t] = a[t]
+    cuda.syncthreads()
+    s = 1
+    while s < {THREADS}:
+        x = tile[t - s] if t >= s else v
+        cuda.syncthreads()
+        tile[t] += x
+        cuda.syncthreads()
+        s *= 2
+    out[t] = tile[t]
+"""
+    program = functions(text, "<much in front of rounds>")["drawn"]
+    a = np.random.default_rng(3).integers(-9, 9, THREADS).astype(np.int32)
+    out, wanted = np.zeros_like(a), np.zeros_like(a)
+    kernel: Any = cuda.jit(program)
+    kernel[1, THREADS](a, out)
+    cuda.jit(program, without=("register-rounds",))[1, THREADS](a, wanted)
+    assert (out == wanted).all()
+    assert any("this loop waits at no barrier" in r.message for r in kernel.remarks)
 
 
 OPENCL = """

@@ -35,6 +35,7 @@ from msgspec import Struct
 
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
+from weft.analysis.loops.computed_of import computed_of
 from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
 from weft.analysis.loops.iteration_parts import part_around
 from weft.analysis.loops.shared_columns import SharedColumns
@@ -64,6 +65,9 @@ UNKNOWN_ROUNDS = 8
 
 MOST_BLOCKS = 64
 """Of a loop that is looked at."""
+
+_PRODUCTS = ("add", "sub", "mul", "shl")
+"""Sums and products."""
 
 _SILENT = ("llvm.lifetime.", "llvm.assume", "llvm.dbg.")
 
@@ -97,7 +101,7 @@ class OwnRow(Struct, frozen=True):
     accesses
         All accesses of the array.
     others
-        Bases of other accesses that are not known to be apart, each with the array that it is.
+        Arrays that other accesses go to, and that are not known to be apart.
     """
 
     array: ArrayParameters
@@ -108,7 +112,7 @@ class OwnRow(Struct, frozen=True):
     length: int
     is_whole: bool
     accesses: tuple[Access, ...]
-    others: tuple[tuple[Value, ArrayParameters], ...]
+    others: tuple[ArrayParameters, ...]
 
 
 class RowLoop(Struct, frozen=True):
@@ -183,6 +187,8 @@ class _Finder:
         "_function",
         "_inside",
         "_loop",
+        "_numbers",
+        "_of_counter",
         "_ranges",
         "_rounds",
         "_shared",
@@ -202,6 +208,10 @@ class _Finder:
         self._ranges = ranges
         self._inside = set(counted.blocks)
         self._shared = SharedColumns(view, loop)
+        # What is computed of the loop's counter, and what is that counter plus what the loop does not change.
+        counter = counted.counter.phi
+        self._of_counter = computed_of([counter], lambda i, _: i.block in self._inside and i.op in _PRODUCTS)
+        self._numbers = computed_of([counter], self._moves)
         self._found = [(access, locate(access.pointer, function.layout)) for access in accesses]
         self._rounds: dict[int, int] = {}
 
@@ -252,38 +262,26 @@ class _Finder:
         self, place: Location, size: int, array: ArrayParameters
     ) -> tuple[Value, Value, Value] | None:
         """What an address has of the row: the term of it, the number of the row, and the pitch."""
-        varying = [(v, by) for v, by in place.terms.items() if self._numbers_iterations(v)]
+        varying = [(v, by) for v, by in place.terms.items() if v in self._of_counter]
         if len(varying) != 1:
             return None
         factor, scale = varying[0]
-        if self._is_number(factor):
+        if factor in self._numbers:
             return (factor, factor, ConstInt(I64, scale // size)) if scale % size == 0 < scale else None
         if not isinstance(factor, Instruction) or factor.op != "mul" or scale != size:
             return None
         extent = self._function.args[array.extents[-1]]
         for number, pitch in (factor.operands, factor.operands[::-1]):
-            if self._is_number(number) and pitch is extent and pitch.type is I64 and len(array.extents) > 1:
+            if number in self._numbers and pitch is extent and pitch.type is I64 and len(array.extents) > 1:
                 return factor, number, pitch
         return None
 
-    def _numbers_iterations(self, value: Value) -> bool:
-        """Whether a value is computed of the loop's counter by sums and products."""
-        if value is self._counted.counter.phi:
-            return True
-        if not isinstance(value, Instruction) or value.block not in self._inside:
+    def _moves(self, i: Instruction, number: Value) -> bool:
+        """Whether it adds to a number what the loop does not change, or subtracts that."""
+        if i.block not in self._inside or i.op not in ("add", "sub"):
             return False
-        return value.op in ("add", "sub", "mul", "shl") and any(map(self._numbers_iterations, value.operands))
-
-    def _is_number(self, value: Value) -> bool:
-        """Whether a value is the loop's counter, plus what the loop does not change."""
-        if value is self._counted.counter.phi:
-            return True
-        if not isinstance(value, Instruction) or value.op not in ("add", "sub"):
-            return False
-        a, b = value.operands
-        if self._is_number(a) and self._stays(b):
-            return True
-        return value.op == "add" and self._is_number(b) and self._stays(a)
+        a, b = i.operands
+        return (a is number and self._stays(b)) or (i.op == "add" and b is number and self._stays(a))
 
     def _stays(self, value: Value) -> bool:
         return not isinstance(value, Instruction) or value.block not in self._inside
@@ -312,8 +310,8 @@ class _Finder:
         module = self._function.module
         if module is None or RESHAPED in module.named_metadata:
             return None
-        terms = {value for access in accesses for value, _ in access.terms}
-        return None if any(_adds(value, pitch) for value in terms) else 0
+        taken_apart = computed_of([pitch], lambda i, _: i.op in (*_PRODUCTS, "or", "xor"))
+        return None if any(v in taken_apart for access in accesses for v, _ in access.terms) else 0
 
     def _columns(self, access: Access) -> Interval | None:
         low = high = access.offset
@@ -325,9 +323,7 @@ class _Finder:
             high += max(by * seen.lo, by * seen.hi)
         return Interval(low, high)
 
-    def _others(
-        self, base: Value, arrays: Sequence[ArrayParameters]
-    ) -> tuple[tuple[Value, ArrayParameters], ...] | None:
+    def _others(self, base: Value, arrays: Sequence[ArrayParameters]) -> tuple[ArrayParameters, ...] | None:
         """What has to be apart from an array, if it can be tested."""
         found: dict[Value, ArrayParameters] = {}
         for _, place in self._found:
@@ -337,7 +333,7 @@ class _Finder:
             if array is None:
                 return None
             found[place.base] = array
-        return tuple(found.items())
+        return tuple(found.values())
 
     def _pays(self, accesses: Sequence[Access]) -> bool:
         """Whether lanes would access their copies at one place, often enough, and at several columns."""
@@ -387,12 +383,3 @@ def _is_same(a: Value, b: Value) -> bool:
     if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != b.op:
         return False
     return a.op in ("add", "sub") and all(map(_is_same, a.operands, b.operands))
-
-
-def _adds(value: Value, extent: Value) -> bool:
-    """Whether an extent may be a part of a sum."""
-    if value is extent:
-        return True
-    if not isinstance(value, Instruction) or value.op not in ("add", "sub", "mul", "shl", "or", "xor"):
-        return False
-    return any(_adds(operand, extent) for operand in value.operands)

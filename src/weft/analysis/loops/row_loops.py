@@ -176,20 +176,25 @@ def _few_loads(view: CFGView, loop: Loop, counted: CountedLoop) -> RowLoop | Non
 def _parts(index: Value) -> Iterator[Value]:
     """What is added up in an index, which may be narrower than an address; constants and constant factors apart.
 
-    A sum that may wrap around before it is widened is taken for one that does not: loops are chosen by this, no more.
+    Each part comes once. A sum that may wrap around before it is widened is taken for one that does not: loops are
+    chosen by this, no more.
     """
-    index = _without_casts(index)
-    if isinstance(index, Instruction) and index.op in ("add", "sub"):
-        for operand in index.operands:
-            yield from _parts(operand)
-    elif (
-        isinstance(index, Instruction)
-        and index.op in ("mul", "shl")
-        and isinstance(index.operands[1], ConstInt)
-    ):
-        yield from _parts(index.operands[0])
-    elif not isinstance(index, ConstInt):
-        yield index
+    work, seen = [index], set[Value]()
+    while work:
+        part = _without_casts(work.pop())
+        if part in seen:
+            continue
+        seen.add(part)
+        if isinstance(part, Instruction) and part.op in ("add", "sub"):
+            work += reversed(part.operands)
+        elif (
+            isinstance(part, Instruction)
+            and part.op in ("mul", "shl")
+            and isinstance(part.operands[1], ConstInt)
+        ):
+            work.append(part.operands[0])
+        elif not isinstance(part, ConstInt):
+            yield part
 
 
 def _factors(index: Value, *, of_matrices: bool = True) -> Iterator[Argument]:

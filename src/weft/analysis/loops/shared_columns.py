@@ -7,15 +7,16 @@ and nothing rests on it. Facts are about a function in canonical form.
 
 from __future__ import annotations
 
+from weft.analysis.loops.computed_of import computed_of
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import BasicBlock, Instruction, Value
+from weft.ir import BasicBlock, Value
 from weft.ir.cfg_view import CFGView
 
 
 class SharedColumns:
     """What the iterations of a loop have in common."""
 
-    __slots__ = ("_headers", "_inside", "_known", "_loop", "_rounds", "_view")
+    __slots__ = ("_headers", "_inside", "_loop", "_own", "_rounds", "_view")
 
     def __init__(self, view: CFGView, loop: Loop) -> None:
         self._view, self._loop = view, loop
@@ -25,22 +26,14 @@ class SharedColumns:
             for x in loop_forest(view.cfg).loops
             if x is not loop and loop.contains(x)
         }
-        self._known: dict[Value, bool] = {}
+        # What iterations have each for themselves: what is computed of φs that are not those of inner loops.
+        own = [phi for block in self._inside if block not in self._headers for phi in block.phis()]
+        self._own = computed_of(own, lambda i, _: i.block in self._inside)
         self._rounds: dict[int, bool] = {}
 
     def of(self, value: Value) -> bool:
         """Whether a value is the same in all iterations, in the same rounds of loops in them."""
-        if not isinstance(value, Instruction) or value.block not in self._inside:
-            return True
-        if value not in self._known:
-            # What a φ has from itself is shared if the rest is.
-            self._known[value] = True
-            assert value.block is not None
-            if value.is_phi and value.block not in self._headers:
-                self._known[value] = False
-            else:
-                self._known[value] = all(map(self.of, value.operands))
-        return self._known[value]
+        return value not in self._own
 
     def reached(self, block: BasicBlock) -> bool:
         """Whether all loops in the loop that a block is in have as many rounds in all iterations."""

@@ -127,9 +127,8 @@ class _Tests(Struct):
         for row in self.found.rows:
             self._fits(builder, row)
             self._in_array(builder, row, iterations)
-            for base, array in row.others:
+            for array in row.others:
                 self._apart(builder, self._range(builder, row.array), self._range(builder, array))
-                del base
         whole = reduce(lambda a, b: builder.select(a, b, const_int(0, b.type)), self.holds, TRUE)
         return builder.unary("freeze", whole)
 

@@ -12,6 +12,7 @@ What is not of this form raises `NotKnown`; what has been written by then is in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeGuard
 
 from msgspec import Struct
 
@@ -101,6 +102,8 @@ class RegisterRounds:
         self.everyone = Mask((1,) * threads)
         self.accessing = 0
         self.asks_for_size = False
+        self._of_size: set[Value] = set()
+        self._asked: set[Instruction] = set()
         one, x = 1, self.items
         self.known: dict[Value, ThreadValue] = {
             x.tid[0]: tuple(range(threads)), x.tid[1]: 0, x.tid[2]: 0, x.lsize[1]: one, x.lsize[2]: one,
@@ -150,8 +153,11 @@ class RegisterRounds:
 
     def value(self, of: Value) -> ThreadValue:
         """What is known of a value."""
+        if of not in self.known and self._is_outside(of):
+            self._look_outside(of)
         found = self.known.get(of)
         if found is not None:
+            self.asks_for_size |= of in self._of_size
             return found
         if isinstance(of, ConstInt):
             return of.value
@@ -160,14 +166,35 @@ class RegisterRounds:
         if of is self.items.lsize[0]:
             self.asks_for_size = True
             return self.threads
-        if isinstance(of, Instruction) and of.block not in self.blocks and of.operands and not of.is_phi:
-            result = self._number(of)
-            if result is not None:
-                self.known[of] = result
-                return result
         if not self.of_all(of) or (isinstance(of, Instruction) and of.block in self.blocks):
             raise NotKnown
         return of
+
+    def _is_outside(self, value: Value) -> TypeGuard[Instruction]:
+        """Whether it is an instruction in front of the loop that nobody has looked at."""
+        return isinstance(value, Instruction) and value.block not in self.blocks and value not in self._asked
+
+    def _look_outside(self, of: Instruction) -> None:
+        """Find out whether a value is known that is computed in front of the loop, of whatever many others."""
+        before = self.asks_for_size
+        work = [of]
+        while work:
+            i = work[-1]
+            operands = (
+                [] if i.is_phi else [o for o in i.operands if o not in self.known and self._is_outside(o)]
+            )
+            if operands:
+                work += operands
+                continue
+            work.pop()
+            self._asked.add(i)
+            self.asks_for_size = False
+            result = self._number(i)
+            if result is not None:
+                self.known[i] = result
+                if self.asks_for_size:
+                    self._of_size.add(i)
+        self.asks_for_size = before
 
     def _number(self, i: Instruction) -> Known | None:
         """The result where all operands are known numbers."""

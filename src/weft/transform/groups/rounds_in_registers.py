@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec import Struct
+
 from weft.analysis.divergence import Divergence
 from weft.graph.cfg import reverse_postorder
 from weft.graph.loops import Loop, loop_forest
@@ -47,6 +49,13 @@ MOST_BYTES = 2048
 
 MOST_VALUES = 256
 """Registers of all arrays, times the arrays: rounds compute as many values of several elements each."""
+
+
+class Fact(Struct, frozen=True):
+    """The number that a loop leaves behind in work-groups of some threads or fewer, whichever version runs."""
+
+    value: int
+    threads: int
 
 
 def run_rounds_in_registers(
@@ -75,7 +84,7 @@ def run_rounds_in_registers(
         return []
     view = cfg_of(function)
     done: list[BasicBlock] = []
-    facts: dict[Value, ThreadValue] = {}
+    facts: dict[Value, Fact] = {}
     order = reverse_postorder(view.cfg.succs)
     loops = [loop for loop in loop_forest(view.cfg).loops if loop.parent is None]
     for loop in sorted(loops, key=lambda loop: order.index(loop.header)):
@@ -115,7 +124,7 @@ class _Rounds:
 
     def __init__(
         self, function: Function, view: CFGView, loop: Loop, group: Divergence, lanes: int, alone: bool,
-        facts: dict[Value, ThreadValue],
+        facts: dict[Value, Fact],
     ) -> None:  # fmt: skip
         self.facts = facts
         self.function, self.loop, self.group, self.lanes, self.alone = function, loop, group, lanes, alone
@@ -161,7 +170,7 @@ class _Rounds:
             self.function, builder, self.blocks, self.header, before, exit, threads, self.lanes, lane,
             lambda value: self.group.shape(value).is_uniform,
         )  # fmt: skip
-        rounds.known.update(self.facts)
+        rounds.known.update({x: fact.value for x, fact in self.facts.items() if threads <= fact.threads})
         try:
             left = self._left(rounds.run())
         except NotKnown as reason:
@@ -179,8 +188,9 @@ class _Rounds:
         for phi, value in left.items():
             phi.add_incoming(value, behind)
             if not rounds.asks_for_size and isinstance(value, ConstInt):
-                # It is that for other work-groups as well, as nothing was asked of them.
-                self.facts[phi] = value.value
+                # It is that in smaller work-groups as well, as nothing was asked of their size. Larger ones have
+                # threads that have not been looked at.
+                self.facts[phi] = Fact(value.value, threads)
         builder.br(exit)
         before.terminator.erase()
         builder.at_end(before)
