@@ -248,6 +248,20 @@ def more_threads(a, out, n):
     out[t] = moved[t] + off + tile[t % THREADS]
 
 
+def divisions(a, out, n):
+    """More divisions of 64-bit integers than LLVM compiles in seconds."""
+    tile = cuda.shared.array(THREADS, np.int64)
+    t = cuda.threadIdx.x
+    tile[t] = a[t]
+    cuda.syncthreads()
+    for s in range(12):
+        x = (tile[t % 7] * 3 + tile[(t + s) % THREADS]) % 1000
+        cuda.syncthreads()
+        tile[t] = x
+        cuda.syncthreads()
+    out[t] = tile[t]
+
+
 @pytest.mark.parametrize("width", [None, 8])
 @pytest.mark.parametrize(
     ("program", "threads", "found"),
@@ -259,6 +273,7 @@ def more_threads(a, out, n):
         (two_buffers, (64,), True),
         (of_the_group, (64, 48, 32), True),
         (more_threads, (128,), True),
+        (divisions, (64,), False),
         (told, (64,), False),
         (own, (64,), False),
         (loads, (64,), False),

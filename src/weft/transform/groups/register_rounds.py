@@ -32,6 +32,11 @@ MOST_WRITTEN = 3000
 MOST_RUN = 3000
 """Instructions of the kernel that are run."""
 
+MOST_DIVIDED = 256
+"""Integers of 64 bits that are divided, one for each lane: LLVM takes some 10 ms to compile each of them."""
+
+_DIVISIONS = ("sdiv", "udiv", "srem", "urem")
+
 _NOTHING = (
     "llvm.assume",
     "llvm.experimental.noalias.scope.decl",
@@ -101,6 +106,7 @@ class RegisterRounds:
         self.arrays = RegisterArrays(function, builder, self.tables)
         self.everyone = Mask((1,) * threads)
         self.accessing = 0
+        self._divided = 0
         self.asks_for_size = False
         self._of_size: set[Value] = set()
         self._asked: set[Instruction] = set()
@@ -235,6 +241,7 @@ class RegisterRounds:
         operands = {k: self.value(o) for k, o in enumerate(i.args if i.op == "call" else i.operands)}
 
         def made(chunk: int) -> Value:
+            self._count_divided(i)
             copy = i.clone()
             for k, operand in operands.items():
                 copy.set_operand(k, self._as_value(operand, chunk, i.operands[k].type))
@@ -243,6 +250,13 @@ class RegisterRounds:
         if not any(isinstance(o, (tuple, Chunks)) for o in operands.values()):
             return made(0)
         return Chunks({chunk: made(chunk) for chunk in self._chunks_of(mask)})
+
+    def _count_divided(self, i: Instruction) -> None:
+        """Count what LLVM will have to compile; narrower integers stay in registers, which is an eighth of the work."""
+        if i.op in _DIVISIONS and isinstance(i.type, IntType):
+            self._divided += self.lanes if i.type.bits > 32 else max(1, self.lanes // 8)
+            if self._divided > MOST_DIVIDED:
+                raise TooLong
 
     def _chunks_of(self, mask: Mask) -> list[int]:
         """Chunks with threads that are known to be there."""
