@@ -411,6 +411,10 @@ def test_tables_have_the_lanes_that_they_are_made_of(lanes: int) -> None:
     ):
         mask = tables.mask(bits)
         assert lane_numbers(mask, lanes) == bits
+    # One lane, and one behind it: what the lanes before are, nobody asks.
+    seen = lane_numbers(tables.mask([None, 1, 0, *([None] * (lanes - 3))]), lanes)
+    assert seen is not None
+    assert list(seen[1:3]) == [1, 0]
     for numbers in ([3 * k - 1 for k in every], [k * k for k in every]):
         for type in (I32, I64):
             unsigned = [n % (1 << type.bits) for n in numbers]

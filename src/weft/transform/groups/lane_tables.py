@@ -122,12 +122,9 @@ class LaneTables:
         on = [lane for lane, bit in enumerate(table) if bit]
         if not on or 0 in table[on[0] : on[-1] + 1]:
             return None
-        lane: Value = self.lane
-        if on[0] and (0 in table[: on[0]]):
-            lane = self.builder.binary("sub", lane, ConstInt(I32, on[0]))
-        else:
-            on[0] = 0
-        return self.builder.icmp("ult", lane, ConstInt(I32, on[-1] - on[0] + 1))
+        first, last = on[0] if 0 in table[: on[0]] else 0, on[-1]
+        lane = self.builder.binary("sub", self.lane, ConstInt(I32, first)) if first else self.lane
+        return self.builder.icmp("ult", lane, ConstInt(I32, last - first + 1))
 
     def _bit(self, table: Table) -> Value:
         """A mask by its bits."""
