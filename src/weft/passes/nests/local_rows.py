@@ -2,7 +2,7 @@
 
 Sorting networks and transforms of many short rows are written so: each iteration goes over its row again and again,
 and accesses it at columns a distance apart. Lanes along the rows would gather and scatter all of it, so it was left to
-LLVM, whose vectors along such rows are short, or none. What `weft.analysis.loops.own_rows` finds rests on numbers: rows
+LLVM, whose vectors along such rows are short, or none. What `weft.analysis.loops.rows_in_place` finds rests on numbers: rows
 that are in the array and no longer than copies, arrays that lie apart. They are tested before the loop, which runs as
 it was where a test fails, and where it has fewer iterations than there are lanes.
 
@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.counted_loops import build_iterations
-from weft.analysis.loops.own_rows import OwnRow, RowLoop, row_loop
+from weft.analysis.loops.rows_in_place import RowInPlace, RowLoop, row_loop
 from weft.analysis.sequential.scope import ArrayParameters
 from weft.diag.remarks import RemarkKind
 from weft.graph.block_index import block_index
@@ -132,14 +132,14 @@ class _Tests(Struct):
         whole = reduce(lambda a, b: builder.select(a, b, const_int(0, b.type)), self.holds, TRUE)
         return builder.unary("freeze", whole)
 
-    def _fits(self, build: Builder, row: OwnRow) -> None:
+    def _fits(self, build: Builder, row: RowInPlace) -> None:
         length = const_int(row.length)
         if row.is_whole:
             self.holds.append(build.icmp("ule", row.pitch, length))
         elif not isinstance(row.pitch, ConstInt):
             self.holds.append(build.icmp("uge", row.pitch, length))
 
-    def _in_array(self, build: Builder, row: OwnRow, iterations: Value) -> None:
+    def _in_array(self, build: Builder, row: RowInPlace, iterations: Value) -> None:
         """The first and the last row are in the array, and there are no more between them than it has."""
         counted = self.found.counted
         extents = [self.function.args[e] for e in row.array.extents]

@@ -16,7 +16,7 @@ its row is stored as it was.
 
 from __future__ import annotations
 
-from weft.analysis.loops.own_rows import Access, OwnRow, RowLoop
+from weft.analysis.loops.rows_in_place import Access, RowInPlace, RowLoop
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, split_block
@@ -54,7 +54,7 @@ def _last(block: BasicBlock, accesses: set[Instruction]) -> Instruction:
 
 def _copy(
     found: RowLoop,
-    row: OwnRow,
+    row: RowInPlace,
     inside: set[BasicBlock],
     at: Instruction,
     room: Instruction,

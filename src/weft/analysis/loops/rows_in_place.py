@@ -80,7 +80,7 @@ class Access(Struct, frozen=True):
     offset: int
 
 
-class OwnRow(Struct, frozen=True):
+class RowInPlace(Struct, frozen=True):
     """The row of an array that each iteration has for itself.
 
     Parameters
@@ -132,7 +132,7 @@ class RowLoop(Struct, frozen=True):
     counted: CountedLoop
     begin: BasicBlock
     end: BasicBlock
-    rows: tuple[OwnRow, ...]
+    rows: tuple[RowInPlace, ...]
 
 
 def row_loop(
@@ -215,7 +215,9 @@ class _Finder:
         self._found = [(access, locate(access.pointer, function.layout)) for access in accesses]
         self._rounds: dict[int, int] = {}
 
-    def row(self, array: ArrayParameters, base: Value, arrays: Sequence[ArrayParameters]) -> OwnRow | None:
+    def row(
+        self, array: ArrayParameters, base: Value, arrays: Sequence[ArrayParameters]
+    ) -> RowInPlace | None:
         """The row of an array, if it pays to be copied."""
         assert isinstance(base, Argument)
         own = [(access, place) for access, place in self._found if place.base is base]
@@ -256,7 +258,9 @@ class _Finder:
         if others is None or not self._pays(accesses):
             return None
         is_whole = length == 0
-        return OwnRow(array, base, type, number, pitch, length or longest, is_whole, tuple(accesses), others)
+        return RowInPlace(
+            array, base, type, number, pitch, length or longest, is_whole, tuple(accesses), others
+        )
 
     def _row_of(
         self, place: Location, size: int, array: ArrayParameters
