@@ -2,9 +2,9 @@
 
 Sorting networks and transforms of many short rows are written so: each iteration goes over its row again and again,
 and accesses it at columns a distance apart. Lanes along the rows would gather and scatter all of it, so it was left to
-LLVM, whose vectors along such rows are short, or none. What `weft.analysis.loops.rows_in_place` finds rests on numbers: rows
-that are in the array and no longer than copies, arrays that lie apart. They are tested before the loop, which runs as
-it was where a test fails, and where it has fewer iterations than there are lanes.
+LLVM, whose vectors along such rows are short, or none. What `weft.analysis.loops.rows_in_place` finds rests on
+numbers: rows that are in the array and no longer than copies, arrays that lie apart. They are tested before the loop,
+which runs as it was where a test fails, and where it has fewer iterations than there are lanes.
 
 Precondition: canonical P-LLVM with marks on promised loops; whoever calls the function sees to it that arrays to which
 it stores can be written (`WRITABLE_ATTRIBUTE`). Postcondition: the same, loop-closed. Preserves the program under FR.
