@@ -7,14 +7,12 @@ constants, as in a reduction or a butterfly, a shuffle is one ``shufflevector``.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-
 from weft.codegen.widen.active_lane import of_an_active_lane
 from weft.codegen.widen.context import Widening, broadcast, mask_bits
 from weft.codegen.widen.permute import permute
 from weft.ir import FALSE, ConstInt, Instruction, Poison, Value
 from weft.ir.types import I1, I32, I64, IntType, VectorType, int_type
+from weft.transform.groups.folded_numbers import Known, computed
 
 
 def widen_shuffle(w: Widening, call: Instruction) -> None:
@@ -143,26 +141,6 @@ def widen_match(w: Widening, call: Instruction) -> None:
     w.set_vector(call, found)
 
 
-_FOLDED: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "lshr": lambda a, b: a >> b,
-}
-
-_TESTS: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
-
-
 def lane_numbers(value: Value, width: int) -> list[int] | None:
     """The value in each lane, of a function of the lane id alone; None when it is none that is known here."""
     if isinstance(value, ConstInt):
@@ -173,26 +151,13 @@ def lane_numbers(value: Value, width: int) -> list[int] | None:
         return list(range(width))
     if value.callee_name == "weft.num.lanes":
         return [width] * width
-    if value.op == "select":
-        asked, a, b = (lane_numbers(operand, width) for operand in value.operands)
-        if asked is None or a is None or b is None:
+    if value.is_phi:
+        return None
+    operands: list[Known] = []
+    for operand in value.args if value.op == "call" else value.operands:
+        numbers = lane_numbers(operand, width)
+        if numbers is None:
             return None
-        return [x if bit else y for bit, x, y in zip(asked, a, b, strict=True)]
-    unsigned = (1 << value.type.bits) - 1
-    if value.op in ("zext", "trunc"):
-        found = lane_numbers(value.operands[0], width)
-        return None if found is None else [x & unsigned for x in found]
-    fold = _FOLDED.get(value.op)
-    if fold is None and value.op != "icmp":
-        return None
-    a, b = (lane_numbers(operand, width) for operand in value.operands)
-    if a is None or b is None:
-        return None
-    if fold is None:
-        compared = value.operands[0].type
-        assert isinstance(compared, IntType)
-        # Numbers with a sign lie in the order of those without, moved by half of all.
-        half = 1 << (compared.bits - 1) if value.predicate.startswith("s") else 0
-        test = _TESTS[value.predicate.removeprefix("s").removeprefix("u")]
-        return [int(test(x ^ half, y ^ half)) for x, y in zip(a, b, strict=True)]
-    return [fold(x, y) & unsigned for x, y in zip(a, b, strict=True)]
+        operands.append(tuple(numbers))
+    found = computed(value, operands) if operands else None
+    return list(found) if isinstance(found, tuple) else None

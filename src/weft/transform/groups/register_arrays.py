@@ -13,7 +13,7 @@ from weft.ir import FALSE, TRUE, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.constants import Constant
 from weft.ir.intrinsics import SHARED_ATTRIBUTE, declare
 from weft.ir.types import I8, I32, I64, FloatType, IntType, Type, int_type
-from weft.transform.groups.known_numbers import Known, signed
+from weft.transform.groups.folded_numbers import Known, signed
 from weft.transform.groups.lane_tables import LaneTables
 from weft.transform.groups.work_items import WorkItems, shared_layout
 

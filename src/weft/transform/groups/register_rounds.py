@@ -1,7 +1,7 @@
 """What all threads of a work-group do in a loop with barriers, written out for one lane group.
 
 Numbers that depend on the number of the thread and on constants alone are known
-(`weft.transform.groups.known_numbers`), and so is the way of all threads through the loop, but for conditions on data,
+(`weft.transform.groups.folded_numbers`), and so is the way of all threads through the loop, but for conditions on data,
 which are masks. Other values are kept for each *chunk* of as many threads as there are lanes. Static arrays in shared
 memory are registers, too (`weft.transform.groups.register_arrays`). Threads run in lock step, which is one order of
 those that a program without races may have.
@@ -21,7 +21,7 @@ from weft.ir.constants import Constant
 from weft.ir.effects import is_convergent, is_speculatable
 from weft.ir.intrinsics import IntrinsicKind, kind_of
 from weft.ir.types import I32, FloatType, IntType, Type
-from weft.transform.groups.known_numbers import Known, computed
+from weft.transform.groups.folded_numbers import Known, computed
 from weft.transform.groups.lane_tables import LaneTables
 from weft.transform.groups.register_arrays import NotKnown, RegisterArrays
 from weft.transform.groups.work_items import WorkItems

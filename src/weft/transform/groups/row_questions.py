@@ -33,6 +33,7 @@ from weft.ir.constants import is_zero
 from weft.ir.effects import is_speculatable
 from weft.ir.types import I1, I64
 from weft.transform.groups.lane_rounds import LaneRound, always_run, copied, rounds_of_lane_groups
+from weft.transform.numbers.front_versions import without_constant
 
 LARGEST_SLOPE = 1 << 16
 """By how much a number rises from thread to thread."""
@@ -78,7 +79,7 @@ def _ask(callee: Function, around: LaneRound) -> bool:
     numbers = _asked_for_sign(asking.operands[0])
     slopes = _Slopes(callee, around, row)
     ends: dict[Value, tuple[int, int]] = {}
-    for base, distance in map(_without_constant, numbers or ()):
+    for base, distance in map(without_constant, numbers or ()):
         if slopes.of(base) is None or abs(distance) > LARGEST_DISTANCE:
             return False
         least, largest = ends.get(base, (distance, distance))
@@ -176,15 +177,6 @@ def _parts(value: Value) -> Iterator[Value]:
             yield from _parts(operand)
     else:
         yield value
-
-
-def _without_constant(number: Value) -> tuple[Value, int]:
-    """A number without what is added to it, and that."""
-    distance = 0
-    while isinstance(number, Instruction) and number.op == "add" and isinstance(number.operands[1], ConstInt):
-        distance += number.operands[1].signed
-        number = number.operands[0]
-    return number, distance
 
 
 class _Slopes(Struct):

@@ -73,14 +73,14 @@ def _questions(function: Function, divergence: Divergence) -> set[Instruction]:
         own = {q for value in computing(access.pointer, divergence) if (q := _question(value)) is not None}
         own = {q for q in own if not divergence.shape(q.operands[0]).is_strided}
         accesses += bool(own)
-        places |= {_place(q.operands[0]) for q in own}
+        places |= {without_constant(q.operands[0]) for q in own}
         found |= own
     has_neighbours = any((number, distance + 1) in places for number, distance in places)
     return found if accesses >= LEAST_ACCESSES or has_neighbours else set()
 
 
-def _place(index: Value) -> tuple[Value, int]:
-    """A number, and how far an index is from it."""
+def without_constant(index: Value) -> tuple[Value, int]:
+    """An index without the constants that are added to it, and their sum."""
     distance = 0
     while isinstance(index, Instruction) and index.op == "add" and isinstance(index.operands[1], ConstInt):
         distance += index.operands[1].signed
