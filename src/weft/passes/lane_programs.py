@@ -208,7 +208,7 @@ def _choice_of_rest(unit: KernelUnit, choice: WidthChoice) -> WidthChoice:
         return choice
     types = [i.accessed_type for i in unit.function.instructions() if i.op in ("load", "store")]
     bits = [type.bits if isinstance(type, (IntType, FloatType)) else choice.bits for type in types]
-    return replace(choice, bits=max(32, *bits))
+    return replace(choice, bits=max([32, *bits]))
 
 
 def _widen_ends(unit: KernelUnit, narrow: _NarrowEnds) -> tuple[tuple[Function, Function], bool]:

@@ -52,3 +52,16 @@ def test_stencils_at_flat_indices_do_what_they_did(width: int | None) -> None:
             c = (np.arange(1, w - 1)[:, None] * w + np.arange(1, w - 1) + shift).ravel()
             wanted[c] = ((x[c - 1] + x[c + 1]) + x[c - w]) + x[c + w]
             np.testing.assert_array_equal(out, wanted)
+
+
+@cuda.jit
+def count_in_order(counts, width):
+    x, y = cuda.grid(2)
+    if x < width:
+        cuda.atomic.add(counts, y * width + x - 1, 1)
+
+
+def test_kernels_without_loads_and_stores_have_ends_of_rows() -> None:
+    counts = np.zeros(400)
+    count_in_order[(1, 10), (40, 1)](counts, 40)
+    assert (counts == 1).all()
