@@ -40,6 +40,7 @@ from weft.target.rewrites.compared_again import with_compared_again
 from weft.target.rewrites.counted_lanes import with_counted_lanes
 from weft.target.rewrites.exchanged_stores import with_exchanged_stores
 from weft.target.rewrites.foreseen_fronts import with_foreseen_fronts
+from weft.target.rewrites.fused_doubles import with_fused_doubles
 from weft.target.rewrites.halved_masks import with_halved_masks
 from weft.target.rewrites.joined_masks import with_joined_masks
 from weft.target.rewrites.joined_votes import with_joined_votes
@@ -49,6 +50,7 @@ from weft.target.rewrites.numbers_in_memory import with_numbers_in_memory
 from weft.target.rewrites.parted_masks import with_parted_masks
 from weft.target.rewrites.register_votes import with_register_votes
 from weft.target.rewrites.rising_stores import with_rising_stores
+from weft.target.rewrites.saturated_sums import with_saturated_sums
 from weft.target.rewrites.short_comparisons import with_short_comparisons
 from weft.target.rewrites.signed_comparisons import with_signed_comparisons
 from weft.target.rewrites.uniform_choices import with_blended_choices
@@ -216,7 +218,14 @@ def _change_text(module: ParsedModule, machine: TargetMachine) -> None:
     Before that, what loops carry comes last in their sums: no pass of LLVM's sorts these any more.
     """
     before = text = str(module)
-    for change in (with_carried_last, with_carried_choices, with_foreseen_fronts, with_exchanged_stores):
+    for change in (
+        with_carried_last,
+        with_carried_choices,
+        with_foreseen_fronts,
+        with_exchanged_stores,
+        with_saturated_sums,
+        with_fused_doubles,
+    ):
         text = change(text, machine.isa) or text
     for change in _WITH_MASK_REGISTERS if machine.isa.mask_registers else _WITHOUT_MASK_REGISTERS:
         text = change(text, machine.isa) or text
