@@ -87,6 +87,18 @@ def test_numbers_between_two_are_known_by_a_difference(predicate: str) -> None:
         np.testing.assert_array_equal(ran(made or text), COMPARED[predicate](above, number))
 
 
+def test_what_is_taken_from_a_term_is_taken_where_the_sum_is_compared() -> None:
+    x, y, z = TERMS.astype(int)
+    text = filled(SUMS).replace("%two = add nuw nsw <32 x i16> %x.long,", "%two = add nsw <32 x i16> %less,")
+    less = "  %less = add nsw <32 x i16> %x.long, splat (i16 -30)\n  %two"
+    text = text.replace("  %two", less, 1)
+    made = with_saturated_sums(text, AVX2)
+    assert made is not None and "sub <32 x i8>" in made and ", splat (i8 60)" in made
+    np.testing.assert_array_equal(ran(made), (2 * (x - 30 + y) + z + 5) % (1 << 16) > 20)
+    far = text.replace("i16 -30", "i16 -120")
+    assert with_saturated_sums(far, AVX2) is None
+
+
 @pytest.mark.parametrize("isa", [SSE2, AVX2, AVX512])
 def test_no_sum_is_long(isa: Isa) -> None:
     made = with_saturated_sums(filled(SUMS), isa)

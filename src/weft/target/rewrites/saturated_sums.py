@@ -10,7 +10,7 @@ as many or more. Where all that is asked is how it compares with numbers below 2
 
 Sums that end so are what the exact sum or the greatest number is, the lesser of both, in whichever order the terms are
 added: none of them is negative. Numbers between two are asked for by a difference, ``%s - low < size``, which wraps
-around in either width.
+around in either width; what is taken from one of the terms is taken from the short sum where it is compared.
 
 Precondition: LLVM's text behind its pipeline. Postcondition: on processors with such sums of vectors (x86-64, aarch64)
 no sum of vectors whose terms have all been of 8 bits, or all of 16, without sign, is wider, if it cannot wrap around,
@@ -46,18 +46,18 @@ _ARCHITECTURES = ("x86_64", "aarch64")
 
 
 class _Sum(Struct, frozen=True):
-    """A sum, or a term: how many lanes, of how many bits its terms have been, and the greatest that it can be."""
+    """A sum, or a term: how many lanes, of how many bits its terms have been, how great it is, less which number."""
 
     lanes: int
     few: int
     greatest: int
+    low: int = 0
 
 
 class _Question(Struct, frozen=True):
     """A comparison of a sum, or of its difference from a number, with a number."""
 
     sum: str
-    low: int
     predicate: str
     number: int
     debug: str
@@ -111,17 +111,20 @@ def _term(function: FunctionLines, name: str, terms: dict[str, _Sum | None]) -> 
         other = _term(function, found["right"], terms) if found["right"] else None
         if left is not None and found["number"]:
             number = int(found["number"])
-            other = _Sum(left.lanes, left.few, number) if 0 <= number < 1 << left.few else None
+            if number < 1 << left.few:
+                other = _Sum(left.lanes, left.few, max(number, 0), max(-number, 0))
         if left is not None and other is not None and left.few == other.few:
-            terms[name] = _known(left, left.greatest + other.greatest, int(found["bits"]))
+            low = left.low + other.low
+            terms[name] = _known(left, left.greatest + other.greatest, low, int(found["bits"]))
     elif (found := _DOUBLED.fullmatch(right)) and (left := _term(function, found["left"], terms)) is not None:
-        terms[name] = _known(left, left.greatest << int(found["times"]), int(found["bits"]))
+        times = int(found["times"])
+        terms[name] = _known(left, left.greatest << times, left.low << times, int(found["bits"]))
     return terms[name]
 
 
-def _known(term: _Sum, greatest: int, bits: int) -> _Sum | None:
+def _known(term: _Sum, greatest: int, low: int, bits: int) -> _Sum | None:
     """A sum of terms as one of them is, that can be so great; None where it may reach the sign."""
-    return None if greatest >> bits - 1 else _Sum(term.lanes, term.few, greatest)
+    return None if greatest >> bits - 1 else _Sum(term.lanes, term.few, greatest, low)
 
 
 def _questions(function: FunctionLines, sums: dict[str, _Sum]) -> dict[str, _Question]:
@@ -130,13 +133,10 @@ def _questions(function: FunctionLines, sums: dict[str, _Sum]) -> dict[str, _Que
     for name, (_, right) in function.defined.items():
         if (asked := _ASKED.fullmatch(right)) is None:
             continue
-        low, of = 0, asked["sum"]
-        difference = _SUM.fullmatch(function.defined.get(of, (0, ""))[1])
-        if difference is not None and (difference["number"] or "").startswith("-"):
-            low, of = -int(difference["number"]), difference["left"]
+        of = asked["sum"]
         if of not in sums:
             continue
-        predicate, number = asked["predicate"], int(asked["number"])
+        low, predicate, number = sums[of].low, asked["predicate"], int(asked["number"])
         if predicate not in ("eq", "ne"):
             if low and predicate[0] == "s":
                 continue
@@ -144,18 +144,13 @@ def _questions(function: FunctionLines, sums: dict[str, _Sum]) -> dict[str, _Que
         # What is at the greatest, or beyond, is answered as one.
         least_of_others = number if predicate in ("ult", "uge") else number + 1
         if low + least_of_others < 1 << sums[of].few:
-            found[name] = _Question(of, low, predicate, number, asked["debug"])
+            found[name] = _Question(of, predicate, number, asked["debug"])
     return found
 
 
 def _leave_asked(function: FunctionLines, sums: dict[str, _Sum], questions: dict[str, _Question]) -> None:
     """Take away what is no sum, or is used for anything but such sums and comparisons."""
     uses = function.uses()
-    differences = {
-        name
-        for name, (_, right) in function.defined.items()
-        if name not in sums and _SUM.fullmatch(right) and uses[name] and questions.keys() >= set(uses[name])
-    }
 
     def is_one(name: str) -> bool:
         right = function.defined[name][1]
@@ -163,7 +158,7 @@ def _leave_asked(function: FunctionLines, sums: dict[str, _Sum], questions: dict
         return (
             bool(uses[name])
             and all(term in sums for term in made_of)
-            and all(user in sums or user in questions or user in differences for user in uses[name])
+            and all(user in sums or user in questions for user in uses[name])
         )
 
     while others := [name for name in sums if not is_one(name)]:
@@ -178,7 +173,10 @@ def _is_extended(function: FunctionLines, name: str) -> bool:
 def _write_sum(
     function: FunctionLines, name: str, term: _Sum, short: dict[str, str], declared: set[str]
 ) -> None:
-    """Add up the terms of a sum behind it as short numbers; LLVM forgets the sum, which nobody uses."""
+    """Add up the terms of a sum behind it as short numbers; LLVM forgets the sum, which nobody uses.
+
+    What is taken from it is so where it is compared.
+    """
     number, right = function.defined[name]
     type, suffix = f"<{term.lanes} x i{term.few}>", f"v{term.lanes}i{term.few}"
 
@@ -191,7 +189,7 @@ def _write_sum(
 
     declared.add(f"declare {type} @llvm.uadd.sat.{suffix}({type}, {type})")
     if found := _SUM.fullmatch(right):
-        other = of(found["right"]) if found["right"] else _splat(term.few, int(found["number"]))
+        other = of(found["right"]) if found["right"] else _splat(term.few, max(int(found["number"]), 0))
         function.lines[number] += written(short[name], of(found["left"]), other, found["debug"])
     elif found := _DOUBLED.fullmatch(right):
         value = of(found["left"])
@@ -206,8 +204,8 @@ def _write_answer(
 ) -> None:
     """Compare the short sum in place of the sum."""
     type, lines = f"<{term.lanes} x i{term.few}>", ""
-    if question.low:
-        lines = f"  {difference} = sub {type} {of}, {_splat(term.few, question.low)}{question.debug}\n"
+    if term.low:
+        lines = f"  {difference} = sub {type} {of}, {_splat(term.few, term.low)}{question.debug}\n"
         of = difference
     number = _splat(term.few, question.number)
     lines += f"  {name} = icmp {question.predicate} {type} {of}, {number}{question.debug}"
