@@ -66,10 +66,14 @@ class PassList(Struct, frozen=True):
         How remarks and reports call the list.
     passes
         LLVM's names.
+    fresh_locals
+        Whether variables become values before calls are inlined, where there are any. A function's variables are new
+        in each call; behind inlining LLVM takes them for those of the call before, which iterations would hand on.
     """
 
     name: str
     passes: tuple[str, ...]
+    fresh_locals: bool = False
 
     def __post_init__(self) -> None:
         unknown = set(self.passes) - PASS_NAMES
@@ -108,7 +112,9 @@ SROA_ONLY = PassList("sroa", ("always-inline", "globaldce", "sroa"))
 """For the view that people see: variables in registers, each access of the source still there."""
 
 SEQUENTIAL = PassList(
-    "sequential", ("always-inline", "globaldce", "sroa", "simplifycfg", "lowerswitch", "loop-simplify")
+    "sequential",
+    ("always-inline", "globaldce", "sroa", "simplifycfg", "lowerswitch", "loop-simplify"),
+    fresh_locals=True,
 )
 """For the analysis of sequential loops: as people see them, each repeated from one block and entered from one.
 
@@ -123,6 +129,7 @@ CANONICAL = PassList(
         *("newgvn", "instcombine", "simplifycfg", "adce"),
         *("loop-simplify", "lcssa"),
     ),
+    fresh_locals=True,
 )
 """The scalar optimization that analysis and vectorization start from."""
 
@@ -175,6 +182,8 @@ def optimize(text: str, passes: PassList | Pipeline, machine: TargetMachine) -> 
 def run(module: ParsedModule, passes: PassList | Pipeline, machine: TargetMachine) -> None:
     """Run the passes over a parsed module, in place."""
     if isinstance(passes, PassList):
+        if passes.fresh_locals and sum(not f.is_declaration for f in module.ref.functions) > 1:
+            module.run_passes(("sroa",), machine)
         module.run_passes(passes.passes, machine)
         return
     if passes.once:
