@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ def test_changes_with_contents_of_constant_arrays() -> None:
     setup = "K = np.arange(3); K[{}] = 7"
     assert fingerprint(build(setup.format(0))) != fingerprint(build(setup.format(1)))
     assert fingerprint(build(setup.format(0))) == fingerprint(build(setup.format(0)))
+
+
+def test_no_warnings_of_names_that_other_modules_have() -> None:
+    """`core` is one of a package's modules here, and an old name in NumPy, which warns when it is asked for it."""
+    program = "def kernel(x):\n    x[0] = np.float32(package.core.K)\n"
+    digests = []
+    for k in (1, 2):
+        package, core = types.ModuleType("package"), types.ModuleType("core")
+        package.__dict__["core"] = core
+        core.__dict__["K"] = k
+        scope: dict[str, object] = {"np": np, "package": package}
+        exec(compile(program, "kernels.py", "exec"), scope)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            digests.append(fingerprint(scope["kernel"]))
+    assert None not in digests
+    assert digests[0] != digests[1]
 
 
 def test_changes_with_closure_values() -> None:

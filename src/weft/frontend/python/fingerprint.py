@@ -15,6 +15,7 @@ import functools
 import hashlib
 import sys
 import types
+import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -211,7 +212,7 @@ class _Walk:
         """Add what those attributes are that some function writes the name of."""
         for name in self.names:
             try:
-                value = getattr(owner, name, _MISSING)
+                value = _attribute_of(owner, name)
             except Exception:
                 raise _UnknownValue from None
             if value is not _MISSING:
@@ -298,3 +299,17 @@ def _type_named(value: Any) -> bytes:
         return encode_type(as_type(value))
     except (WeftError, AssertionError, TypeError):
         return b""
+
+
+def _attribute_of(owner: Any, name: str) -> Any:
+    """An attribute, or `_MISSING`.
+
+    Modules may make attributes when they are asked for, and warn of those with old names. The name may be meant for
+    another owner, as `core` is of a package's own module and not of NumPy, so nobody is warned.
+    """
+    makes = isinstance(owner, types.ModuleType) and name not in vars(owner) and "__getattr__" in vars(owner)
+    if not makes:
+        return getattr(owner, name, _MISSING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(owner, name, _MISSING)
