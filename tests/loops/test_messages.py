@@ -110,3 +110,19 @@ def test_a_step_of_zero_is_told_in_debug_mode() -> None:
     assert weft.jit(count)(0) == 0 and weft.jit(count, debug=True)(3) == 4
     with pytest.raises(ValueError, match="must not be zero"):
         weft.jit(count, debug=True)(0)
+
+
+def test_two_ranges_that_reach_one_place_are_told_apart() -> None:
+    def count(n):
+        counted = range(n)
+        if n > 3:
+            counted = range(1, n)
+        found = 0
+        for _ in counted:
+            found += 1
+        return found
+
+    with pytest.raises(WeftError, match=r"'counted' is one range\(\) here and another at") as raised:
+        weft.jit(count)(5)
+    assert raised.value.hint is not None
+    assert "a range's ends" in raised.value.hint

@@ -189,11 +189,14 @@ class VariableTable:
                     variable.span if isinstance(old.type, NoneType) else span,
                     "return a value on every path, or on none",
                 ) from None
+            here, there = f"{new.type}", f"{old.type}"
+            hint = "both may reach one place, where a variable has one type: use two names"
+            if here == there and isinstance(new.type, Static):
+                # What is known when the function is compiled, as a range is.
+                here, there = f"one {here}", "another"
+                hint = "it is known at compile time, so one place takes one: choose between numbers, as a range's ends"
             raise TypeConflict(
-                f"{_described(name)} is {new.type} here and {old.type}{where}",
-                span,
-                "both may reach one place, where a variable has one type: use two names",
-                name,
+                f"{_described(name)} is {here} here and {there}{where}", span, hint, name
             ) from None
 
     def _slots(self, low: Lowering, name: str, variable: Variable) -> tuple[Value, ...]:
