@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from codegen.kernels import guarded, kernel_text, widened
+from codegen.kernels import guarded, kernel_text, vector_function, widened
 from codegen.machine_code import WIDTHS, X86_64, compile_kernel, spec_of
 from pairs import pairs
 from weft.ir.reader import read_module
@@ -109,4 +109,49 @@ def test_approximate_powers_that_are_subnormal_are_zero_where_that_is_faster() -
         kernel = math_kernel("exp", "float", True).replace("call float", f"call {flags}float")
         text = lower_kernel(read_module(kernel), "kernel", CompileOptions(width=16), spec_of(isa)).text
         defined = set(re.findall(r"define internal .*@weft\.math\.(\w+)\.v\d+f32\(", text))
-        assert defined == {symbol}
+        assert {name.removeprefix("masked_") for name in defined} == {symbol}
+
+
+LEFT_ONE_BY_ONE = """  %p = getelementptr float, ptr %in, i64 %tid
+  %start = load float, ptr %p
+  br label %loop
+loop:
+  %v = phi float [ %start, %entry ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %added, %loop ]
+  %r = call float @llvm.NAME.f32(float %v)
+  %added = fadd float %sum, %r
+  %next = fsub float %v, 1.5
+  %more = fcmp ogt float %next, 0.0
+  br i1 %more, label %loop, label %end
+end:
+  %q = getelementptr float, ptr %out, i64 %tid
+  store float %added, ptr %q"""
+
+
+def left_one_by_one(name: str) -> str:
+    """A loop whose lanes have no logarithms any more, once they have left."""
+    return kernel_text(LEFT_ONE_BY_ONE.replace("NAME", name), f"declare float @llvm.{name}.f32(float)\n")
+
+
+@pytest.mark.skipif(chosen().arch != "x86_64", reason="libraries' functions come first there")
+@pytest.mark.parametrize("isa", X86_64, ids=lambda isa: isa.name)
+def test_arguments_do_not_wait_for_the_mask(isa: Isa, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the mask is what the iteration before computes last, nothing of two iterations could overlap."""
+    monkeypatch.delenv("WEFT_VECTOR_MATH", raising=False)
+    text = vector_function(
+        lower_kernel(read_module(left_one_by_one("sin")), "kernel", CompileOptions(width=16), spec_of(isa))
+    )
+    assert "@weft.math.masked_sin" in text and "@weft.math.sin" not in text
+    assert "splat (float 1.000000e+00)" not in text
+
+
+@pytest.mark.parametrize("name", ["log", "sin", "exp"])
+@pytest.mark.parametrize("width", [4, 8, 16, 32])
+def test_lanes_that_have_left_change_nothing(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEFT_VECTOR_MATH", raising=False)
+    given, got = np.linspace(0.25, 20, 64).astype(np.float32), np.zeros(64, np.float32)
+    # Whole lane groups, and one that is not.
+    compile_kernel(left_one_by_one(name), width)((given, got, 64, 0), 61)
+    for start, sum in zip(given[:61], got, strict=False):
+        visited = np.arange(start, 0, -1.5)
+        np.testing.assert_allclose(sum, getattr(np, name)(visited).sum(), rtol=1e-5, atol=1e-5)

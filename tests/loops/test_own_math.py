@@ -87,3 +87,25 @@ def test_llvm_ir_for_any_machine(target: str) -> None:
     assert "@_ZGV" not in text.replace(made.name, "")
     assert not re.search(r"call <[^>]*> @llvm[.](exp|log)", text)
     assert made.object_code
+
+
+def worn_kernel(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        left = x[i]
+        while left > np.float32(0.5):
+            left -= np.float32(0.25) + math.log(left) * math.sin(left) * math.sin(left)
+        y[i] = left
+
+
+def test_lanes_that_have_left_pass_through_all_passes(monkeypatch) -> None:
+    """On the interpreter, too, for which what they hold is poison."""
+    monkeypatch.setenv("WEFT_CHECK", "1")
+    x = np.linspace(0.25, 4, COUNT).astype(np.float32)
+    y, wanted = np.zeros_like(x), x.copy()
+    cuda.jit(worn_kernel)[1, 128](x, y)
+    while (wanted > 0.5).any():
+        on = wanted > 0.5
+        a = wanted[on]
+        wanted[on] = a - (np.float32(0.25) + np.log(a) * np.sin(a) * np.sin(a))
+    np.testing.assert_allclose(y, wanted, rtol=1e-3, atol=1e-3)

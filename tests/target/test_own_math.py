@@ -18,6 +18,7 @@ from weft.target.own_math import (
     coefficients,
     flushed_symbol,
     has_odd_arguments,
+    masked_symbol,
     own_symbol,
     with_definitions,
 )
@@ -258,3 +259,48 @@ def test_definitions_are_added_once_for_what_is_declared() -> None:
     assert made.count("define internal <8 x float> @weft.math.sin.v8f32(") == 1
     assert made.count("declare float @sinf(") == 1
     assert with_definitions("define void @f() { ret void }", AVX2) == "define void @f() { ret void }"
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("name", ["sin", "log"])
+def test_the_c_library_is_asked_for_lanes_that_are_on(name: str, isa: Isa) -> None:
+    lanes = isa.lanes(32)
+    symbol = masked_symbol(name, lanes, isa)
+    if symbol is None:
+        assert not has_odd_arguments(name, lanes, isa)
+        return
+    floats, integers = f"<{lanes} x float>", f"<{lanes} x i32>"
+    text = f"""
+declare {floats} @{symbol}({floats}, {integers})
+define void @run(ptr %in, ptr %on, ptr %out) {{
+  %x = load {floats}, ptr %in, align 4
+  %m = load {integers}, ptr %on, align 4
+  %r = call {floats} @{symbol}({floats} %x, {integers} %m)
+  store {floats} %r, ptr %out, align 4
+  ret void
+}}
+"""
+    asked: list[float] = []
+
+    def answer(x: float) -> float:
+        asked.append(x)
+        return 7.0
+
+    library = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(answer)
+    address = ctypes.cast(library, ctypes.c_void_p).value
+    assert address is not None
+    code = load_object(
+        emit_object(with_definitions(text, isa), TargetSpec.of_isa(isa), FINAL),
+        ["run"],
+        {f"{name}f": address},
+    )
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address("run"))
+    x, out = np.full(lanes, 2.0, np.float32), np.zeros(lanes, np.float32)
+    on = np.full(lanes, -1, np.int32)
+    x[:3], on[:2] = np.inf, 0
+    run(x.ctypes.data, on.ctypes.data, out.ctypes.data)
+    assert asked == [np.inf] and out[2] == 7.0
+    np.testing.assert_allclose(out[3:], getattr(np, name)(x[3:]), rtol=1e-6)
+    on[2] = 0
+    run(x.ctypes.data, on.ctypes.data, out.ctypes.data)
+    assert len(asked) == 1

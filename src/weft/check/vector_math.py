@@ -20,12 +20,14 @@ def define_lane_by_lane(module: Module, symbols: Mapping[str, MathSymbol]) -> No
 def _define(module: Module, function: Function, math: MathSymbol) -> None:
     vector = function.fn_type.result
     assert isinstance(vector, VectorType)
-    scalar_type = FunctionType(vector.element, (vector.element,) * len(function.args))
+    # One that is told which lanes are on gives others what it likes.
+    args = [a for a in function.args if a.type == vector]
+    scalar_type = FunctionType(vector.element, (vector.element,) * len(args))
     scalar = module.declare(math.name if math.bits == 64 else f"{math.name}f", scalar_type)
     builder = Builder(function.add_block("entry"))
     result: Value = Poison(vector)
     for lane in range(vector.count):
         number = ConstInt(I32, lane)
-        values = [builder.build("extractelement", vector.element, (a, number)) for a in function.args]
+        values = [builder.build("extractelement", vector.element, (a, number)) for a in args]
         result = builder.build("insertelement", vector, (result, builder.call(scalar, values), number))
     builder.ret(result)

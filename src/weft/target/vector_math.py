@@ -12,7 +12,7 @@ from weft.machine.targets import Isa
 from weft.machine.vecmath import math_function
 from weft.machine.vecmath_load import find_function, wants_own
 from weft.target.machine import TargetSpec
-from weft.target.own_math import FUNCTIONS, flushed_symbol, has_odd_arguments, is_own, own_symbol
+from weft.target.own_math import FUNCTIONS, flushed_symbol, is_own, masked_symbol, own_symbol
 
 _LIBRARY_LANES = (2, 4, 8, 16, 32, 64)
 
@@ -47,7 +47,9 @@ def math_finder(used: dict[str, MathSymbol], spec: TargetSpec) -> FindMath:
         if own is None or not _is_faster(known[0], isa):
             own = _installed(*known, lanes) or own
         if own is not None:
-            used[own.symbol] = MathSymbol(*known, own.lanes)
+            for symbol in (own.symbol, own.masked):
+                if symbol is not None:
+                    used[symbol] = MathSymbol(*known, own.lanes)
         return own
 
     def _installed(name: str, bits: int, lanes: int) -> VectorMathFunction | None:
@@ -72,8 +74,10 @@ def _own(name: str, bits: int, lanes: int, isa: Isa) -> VectorMathFunction | Non
     if symbol is None:
         return None
     flushed = flushed_symbol(name, count, isa)
-    takes_any = not has_odd_arguments(name, count, isa)
-    return VectorMathFunction(symbol, count, FUNCTIONS[name].ulp, takes_any, approximate=flushed)
+    masked = masked_symbol(name, count, isa)
+    return VectorMathFunction(
+        symbol, count, FUNCTIONS[name].ulp, masked is None, approximate=flushed, masked=masked
+    )
 
 
 def _is_faster(name: str, isa: Isa) -> bool:

@@ -19,11 +19,11 @@ from weft.codegen.widen.representation import depends_on_arguments_only
 from weft.codegen.widen.simd_calls import SimdFunction, call_simd, signature_of_call
 from weft.costs.lane_turns import MOST_WRITTEN_OUT
 from weft.diag.errors import UnsupportedError
-from weft.ir import ConstFloat, Function, Instruction, Poison, Value
+from weft.ir import ConstFloat, ConstInt, Function, Instruction, Poison, Value
 from weft.ir.constants import InlineAsm
 from weft.ir.intrinsics import is_lane_operation
 from weft.ir.locations import span_of
-from weft.ir.types import FloatType, FunctionType, VectorType
+from weft.ir.types import I32, FloatType, FunctionType, VectorType
 from weft.machine.vecmath import math_function, ordinary_argument
 
 
@@ -42,6 +42,8 @@ class VectorMathFunction(Struct, frozen=True):
         Whether it may become part of the code that calls it, if the module defines it.
     approximate
         The symbol for calls that may be approximate, if that is another one; it takes any arguments.
+    masked
+        The symbol for calls under a mask, if there is one, which takes it, too: an integer of 32 bits for each lane.
     """
 
     symbol: str
@@ -50,6 +52,7 @@ class VectorMathFunction(Struct, frozen=True):
     takes_any: bool = False
     inline: bool = True
     approximate: str | None = None
+    masked: str | None = None
 
 
 FindMath = Callable[[str, int], VectorMathFunction | None]
@@ -57,11 +60,11 @@ FindMath = Callable[[str, int], VectorMathFunction | None]
 
 
 def called_seldom(find_math: FindMath) -> FindMath:
-    """The same functions for code that runs seldom and should be short: none is inlined."""
+    """The same functions for code that runs seldom and should be short: none is inlined, none told of masks."""
 
     def find(callee: str, lanes: int) -> VectorMathFunction | None:
         found = find_math(callee, lanes)
-        return found and replace(found, inline=False)
+        return found and replace(found, inline=False, masked=None)
 
     return find
 
@@ -158,20 +161,31 @@ def _scalar_call(w: Widening, call: Instruction, args: list[Value]) -> Instructi
 
 
 def _call_math(w: Widening, call: Instruction, math: VectorMathFunction) -> None:
-    """Call the library on parts as wide as it takes; passive lanes get a number that costs no slow path."""
+    """Call the library on parts as wide as it takes; passive lanes cost no slow path.
+
+    A function of weft's own is told which they are. One of a library gets a number for them that is ordinary, and so
+    waits for the mask: in a loop that lanes leave by what they compute, for all of the iteration before.
+    """
     builder, width, lanes = w.builder, w.lanes.width, math.lanes
     element = call.type
     assert isinstance(element, FloatType)
     args = [w.vector(a) for a in call.args]
     approximate = math.approximate if {"fast", "afn"} & set(call.flags) else None
-    if w.mask is not None and not (math.takes_any or approximate):
+    symbol = approximate or math.symbol
+    if w.mask is None or math.takes_any or approximate:
+        pass
+    elif math.masked is not None:
+        symbol = math.masked
+        args.append(builder.select(w.mask, w.lanes.splat(ConstInt(I32, -1)), w.lanes.splat(ConstInt(I32, 0))))
+    else:
         known = math_function(call.callee_name or "")
         harmless = w.lanes.splat(ConstFloat.of(element, ordinary_argument(known[0] if known else "")))
         args = [builder.select(w.mask, a, harmless) for a in args]
     part = VectorType(element, lanes)
+    taken = [VectorType(a.type.scalar, lanes) for a in args]
     callee = w.module.declare(
-        approximate or math.symbol,
-        FunctionType(part, (part,) * len(args)),
+        symbol,
+        FunctionType(part, tuple(taken)),
         ("nounwind", "willreturn", "memory(none)"),
     )
     parts: list[Value] = []

@@ -18,6 +18,7 @@ from weft.target.own_math.writing import Lines
 
 _PREFIX = "weft.math."
 _FLUSHED = "flushed_"
+_MASKED = "masked_"
 _SYMBOL = re.compile(r"weft\.math\.(\w+)\.v(\d+)f32")
 _DECLARATION = re.compile(r"^declare [^\n]*@(weft\.math\.[\w.]+)\([^\n]*$", re.MULTILINE)
 _ATTRIBUTES = "nounwind willreturn memory(none)"
@@ -35,6 +36,15 @@ def flushed_symbol(name: str, lanes: int, isa: Isa) -> str | None:
     if FUNCTIONS[name].flushed is None or not Lines(isa, lanes).has_parts:
         return None
     return f"{_PREFIX}{_FLUSHED}{name}.v{lanes}f32"
+
+
+def masked_symbol(name: str, lanes: int, isa: Isa) -> str | None:
+    """The symbol of the function that is told which lanes are on; None where it does not matter.
+
+    Its last argument is an integer of 32 bits in each lane, negative where that is on. The C library is asked for
+    these alone, and nothing else depends on it: a loop that lanes leave one by one need not wait for its mask.
+    """
+    return f"{_PREFIX}{_MASKED}{name}.v{lanes}f32" if has_odd_arguments(name, lanes, isa) else None
 
 
 def is_own(symbol: str) -> bool:
@@ -73,24 +83,31 @@ def _declarations(text: str) -> str:
 
 
 def _definition(symbol: str, name: str, lanes: int, isa: Isa, needed: dict[str, str]) -> str:
-    function, w = FUNCTIONS[name.removeprefix(_FLUSHED)], Lines(isa, lanes)
+    plain = name.removeprefix(_FLUSHED).removeprefix(_MASKED)
+    function, w = FUNCTIONS[plain], Lines(isa, lanes)
     arguments = _arguments(function)
+    parameters = _typed(w, arguments)
     if name.startswith(_FLUSHED):
         assert function.flushed is not None
         result = function.flushed(w, *arguments)
         needed |= w.declared
-        return _function(symbol, w, _typed(w, arguments), "alwaysinline", result)
+        return _function(symbol, w, parameters, "alwaysinline", result)
     result = function.write(w, *arguments)
     odd, slow = function.odd(w, *arguments), ""
     if odd is not None:
+        if name.startswith(_MASKED):
+            parameters = f"{parameters}, {w.integers} %on"
+            # Lanes that are off may be poison, which must not reach those that are on.
+            on = w.line(f"icmp slt {w.integers} %on, zeroinitializer")
+            odd = w.line(f"select {w.bools} {on}, {w.bools} {odd}, {w.bools} zeroinitializer")
         result = _choose(w, symbol, odd, [*arguments, result])
         slow = (
             _careful(symbol, function, isa, lanes, needed)
             if function.careful
-            else _of_library(w, symbol, name, arguments)
+            else _of_library(w, symbol, plain, arguments)
         )
     needed |= w.declared
-    return _function(symbol, w, _typed(w, arguments), "alwaysinline", result) + slow
+    return _function(symbol, w, parameters, "alwaysinline", result) + slow
 
 
 def _typed(w: Lines, values: Sequence[str]) -> str:
@@ -169,6 +186,7 @@ __all__ = [
     "flushed_symbol",
     "has_odd_arguments",
     "is_own",
+    "masked_symbol",
     "own_symbol",
     "with_definitions",
 ]
