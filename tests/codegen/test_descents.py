@@ -53,6 +53,34 @@ def probed(labels, left, right, wanted, found):
         found[i] = node
 
 
+def bisected(labels, left, right, wanted, found):
+    """What is looked up only decides which numbers go on."""
+    for i in prange(wanted.size):
+        low = 0
+        high = labels.size
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if labels[middle] > wanted[i]:
+                high = middle
+            else:
+                low = middle
+        found[i] = low
+
+
+def bisected_until_found(labels, left, right, wanted, found):
+    """It also decides when the loop ends."""
+    for i in prange(wanted.size):
+        low = 0
+        high = labels.size
+        while high - low > 1 and labels[(low + high) >> 1] != wanted[i]:
+            middle = (low + high) >> 1
+            if labels[middle] > wanted[i]:
+                high = middle
+            else:
+                low = middle
+        found[i] = low
+
+
 def tree(levels: int) -> tuple[np.ndarray, ...]:
     """A tree of all numbers below a power of two, level by level."""
     size = (1 << levels) - 1
@@ -79,7 +107,12 @@ def test_descents_have_more_lanes_where_masks_are_packed(monkeypatch: pytest.Mon
     assert lanes(find, "x86-64-v2", monkeypatch) <= 16
 
 
-@pytest.mark.parametrize("function", [marked, counted, roots, probed])
+def test_bisections_have_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lanes(bisected, "x86-64-v3", monkeypatch) == 64
+    assert lanes(bisected, "x86-64", monkeypatch) <= 16
+
+
+@pytest.mark.parametrize("function", [marked, counted, roots, probed, bisected_until_found])
 def test_other_loops_have_not(function, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lanes(function, "x86-64-v3", monkeypatch) <= 32
 
@@ -95,3 +128,15 @@ def test_what_is_found_stays(level: str, monkeypatch: pytest.MonkeyPatch) -> Non
     there = np.isin(wanted, labels)
     assert (found[~there] == -1).all()
     np.testing.assert_array_equal(labels[found[there]], wanted[there])
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
+def test_what_is_bisected_stays(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_CPU", level)
+    monkeypatch.setenv("WEFT_CHECK", "0")
+    rng = np.random.default_rng(1)
+    labels, wanted = np.sort(rng.random(777, np.float32)), rng.random(1000, np.float32)
+    wanted = np.maximum(wanted, labels[0])
+    found, none = np.zeros(1000, np.int32), np.zeros(1, np.int32)
+    weft.jit(bisected)(labels, none, none, wanted, found)
+    np.testing.assert_array_equal(found, np.searchsorted(labels, wanted, side="right") - 1)

@@ -172,7 +172,8 @@ class WidthModel:
         for loop in self._loops.loops:
             divergent, left_behind = self._is_divergent(loop), self._bits_left_behind(loop)
             spills = self.registers.spills(loop, width, divergent, left_behind, copied)
-            busy = total.get(loop, 0.0) + self._masking(loop, width) + spills
+            # In descents what is spilled comes back while threads wait for what they look up.
+            busy = total.get(loop, 0.0) + self._masking(loop, width) + spills * (not self.descends)
             rounds = constants.loop_weight**loop.depth * self._waiting(loop, width, waiting)
             counting = 0.0 if self._is_written_out(loop, width) else shared.get(loop, 0.0)
             cycles += rounds * (max(busy, recurrences[loop]) + counting)
