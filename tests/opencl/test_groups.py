@@ -141,3 +141,29 @@ def test_printf(capsys: pytest.CaptureFixture[str]) -> None:
         f"{i}| {i + 1.5:.2f}|{i},0.5,-2,1e+10|{i:.2e},5.00e-01,-2.00e+00,1.00e+10|0xff {i},{i},{i}|text|x%|7   |"
         for i in (0, 2)
     ]
+
+
+def test_arrays_of_their_own_that_work_items_reach_through_memory_behind_barriers() -> None:
+    """What is kept in a frame is apart from all else, but for objects to which the program has pointers."""
+    source = """
+    kernel void k(global int *o) {
+      int l = get_local_id(0), own[4] = {l, l + 1, l + 2, l + 3}; int *at[2] = {own, own + 1};
+      local int t[32]; t[l] = l;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      int before = own[t[31 - l] % 4];
+      *at[l % 2] = 100 + t[31 - l];
+      int after = own[0] + 1000 * own[1];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      at[l % 2][1] -= before;
+      o[get_global_id(0)] = after + own[1] * 7 + own[2] * 13 + t[(l + 5) % 32];
+    }"""
+    wanted = []
+    for item in range(96):
+        lane = item % 32
+        own = [lane, lane + 1, lane + 2, lane + 3]
+        before = own[(31 - lane) % 4]
+        own[lane % 2] = 131 - lane
+        after = own[0] + 1000 * own[1]
+        own[lane % 2 + 1] -= before
+        wanted.append(after + own[1] * 7 + own[2] * 13 + (lane + 5) % 32)
+    np.testing.assert_array_equal(run(source, np.zeros(96, np.int32)), wanted)

@@ -355,6 +355,32 @@ def test_an_object_whose_address_is_in_memory_is_kept_too():
     check(body)
 
 
+def apart(body: str) -> set[str]:
+    """The parameters of a kernel's continuations to whose memory nothing else leads, where all say the same."""
+    (names,) = {
+        frozenset(a.name for a in c.function.args if "noalias" in a.attributes)
+        for c in split(body)[1].continuations
+    }
+    return set(names)
+
+
+def test_nothing_else_leads_to_what_is_kept_unless_objects_are_kept_too():
+    assert apart(STRAIGHT) == {"frame", "votes", "common", "common.next"}
+    object_in_frame = """
+  %object = alloca i32, align 4
+  %at = getelementptr i32, ptr %p, i64 0
+  %pointer = alloca ptr, align 8
+  store ptr %object, ptr %pointer
+  call void @weft.barrier()
+  %where = load ptr, ptr %pointer
+  store i32 5, ptr %where
+  %back = load i32, ptr %object
+  store i32 %back, ptr %at
+  ret void
+"""
+    assert apart(object_in_frame) == {"votes", "common", "common.next"}
+
+
 def test_an_object_used_before_the_barrier_only_stays_on_the_stack():
     body = """
   %tid = call i64 @weft.local.id(i32 0)

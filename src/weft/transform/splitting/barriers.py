@@ -148,6 +148,16 @@ class KernelAtBarriers:
         self._object_bytes = move_objects_to_frame(
             kernel, self.barriers, self.frame, self._layout, lanes, uniform_objects
         )
+        self._tell_apart()
+
+    def _tell_apart(self) -> None:
+        """Say that nothing else leads to what is kept, so that loads from shared memory pass the stores to it.
+
+        Of stack objects in the frame the program may have other pointers, which came through memory.
+        """
+        for name in FRAME_PARAMETERS:
+            if name != "frame" or not self._object_bytes:
+                self._argument(name).attributes = ("noalias",)
 
     @property
     def frame(self) -> Argument:
