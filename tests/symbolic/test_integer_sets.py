@@ -58,3 +58,11 @@ def test_a_system_that_was_solved_before_is_asked_for_other_symbols() -> None:
         wanted[2],
     ]
     assert solutions([x - 2 * y - 1, y, 4 - x, y - 2], SYMBOLS[0]) == (False, None, None)
+
+
+@pytest.mark.parametrize("factor", [3, 1 << 59, 1 << 70])
+def test_numbers_may_be_of_any_size(factor: int) -> None:
+    x = as_expression(Symbol("x", 1)) * factor
+    assert is_empty([x - 1, factor - 1 - x])
+    assert not is_empty([x, factor - 1 - x])
+    assert not is_empty([x - 1, factor - x])

@@ -109,8 +109,8 @@ class DependenceTest:
     """
 
     __slots__ = (
-        "_accesses", "_answers", "_direction", "_distance", "_facts", "_known", "_loop", "_moved", "_order", "_primed",
-        "_rows", "_tests", "_within",
+        "_accesses", "_answers", "_conditions", "_direction", "_distance", "_facts", "_known", "_later_ones", "_loop",
+        "_numbers", "_numbers_of_equal", "_order", "_primed", "_rows", "_tests", "_within",
     )  # fmt: skip
 
     def __init__(
@@ -129,8 +129,11 @@ class DependenceTest:
         self._distance = Symbol("d", loop.iteration.rank, loop, low=1 if order is None else 0)
         self._tests = DistanceTests(loop, self._distance)
         self._primed: dict[Symbol, Symbol] = {}
-        self._facts: dict[object, Facts] = {}
-        self._moved: dict[tuple[Expression, ...], tuple[Expression, ...]] = {}
+        self._numbers: dict[Facts, int] = {}
+        self._numbers_of_equal: dict[tuple[Expression, ...], int] = {}
+        self._facts: dict[tuple[int, int], Facts] = {}
+        self._conditions: dict[tuple[int, int], frozenset[Expression]] = {}
+        self._later_ones: dict[Expression, Expression] = {}
         self._answers: dict[object, list[tuple[frozenset[Expression], bool, int | None]]] = {}
         self._known: dict[object, tuple[bool, int | None]] = {}
         self._rows: dict[tuple[Access, Row], list[Assumption] | None] = {}
@@ -284,8 +287,8 @@ class DependenceTest:
             distance,
             size,
             later_size,
-            first.facts.inequalities,
-            second.facts.inequalities,
+            self._number_of(first),
+            self._number_of(second),
             positive,
             row,
             turned,
@@ -316,7 +319,12 @@ class DependenceTest:
 
         What is apart is so under more conditions, too; what meets does so under fewer, and not always in one distance.
         """
-        conditions = frozenset((*first.facts.inequalities, *self._later_facts(second), *assumed))
+        facts = self._facts_of(first, second)
+        pair = self._number_of(first), self._number_of(second)
+        conditions = self._conditions.get(pair)
+        if conditions is None:
+            conditions = self._conditions[pair] = frozenset(facts.inequalities)
+        conditions = conditions.union(assumed)
         answers = self._answers.setdefault(what, [])
         for others, meets, distance in answers:
             if (others >= conditions and distance is None) if meets else others <= conditions:
@@ -325,12 +333,13 @@ class DependenceTest:
         answers.append((conditions, *found))
         return found
 
-    def _later_facts(self, access: Access) -> tuple[Expression, ...]:
-        """What holds of a later iteration when an access happens in it."""
-        own = access.facts.inequalities
-        if own not in self._moved:
-            self._moved[own] = tuple(map(self._later, own))
-        return self._moved[own]
+    def _number_of(self, access: Access) -> int:
+        """A number for what holds when an access happens: many share it, and it is long to look up."""
+        number = self._numbers.get(access.facts)
+        if number is None:
+            known = self._numbers_of_equal
+            number = self._numbers[access.facts] = known.setdefault(access.facts.inequalities, len(known))
+        return number
 
     def _solve(
         self,
@@ -350,14 +359,18 @@ class DependenceTest:
 
     def _facts_of(self, first: Access, second: Access) -> Facts:
         """What holds when both happen; many accesses share it, and what was found to follow from it."""
-        key = first.facts.inequalities, second.facts.inequalities
+        key = self._number_of(first), self._number_of(second)
         if key not in self._facts:
-            self._facts[key] = Facts((*key[0], *self._later_facts(second)))
+            later = map(self._later, second.facts.inequalities)
+            self._facts[key] = Facts((*first.facts.inequalities, *later))
         return self._facts[key]
 
     def _later(self, value: Expression) -> Expression:
         """An expression in the later iteration."""
-        return value.rewrite(self._prime)
+        later = self._later_ones.get(value)
+        if later is None:
+            later = self._later_ones[value] = value.rewrite(self._prime)
+        return later
 
     def _prime(self, atom: Atom) -> Expression | None:
         if not isinstance(atom, Symbol) or not self._loop.contains(atom.loop):

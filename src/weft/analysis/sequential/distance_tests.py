@@ -48,14 +48,15 @@ class DistanceTests(Struct, frozen=True):
 
         So many times the test of rows may be taken.
         """
-        system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
+        # Integer sets know nothing of products, and take longer.
+        if not (has_isl() and _is_affine(distance)) and (
+            facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size)
+        ):
+            return False, None
         may_meet, least, most = True, None, None
         if has_isl():
+            system = [*facts.inequalities, size - 1 - distance, distance + later_size - 1]
             may_meet, least, most = solutions(self._concerned(system, distance), self.iterations)
-        if may_meet and not (has_isl() and _is_affine(distance)):
-            # Integer sets know nothing of products.
-            known = facts.is_nonnegative(distance - size) or facts.is_nonnegative(-distance - later_size)
-            may_meet = not known
         if may_meet and rows and self._in_different_rows(facts, distance, size, later_size, rows):
             return False, None
         return may_meet, least if least == most else None

@@ -67,7 +67,9 @@ class Facts:
         Facts that are some of them.
     """
 
-    __slots__ = ("_bounds", "_easy", "_known", "_lower", "_of_monomial", "_points", "_upper", "inequalities")
+    __slots__ = (
+        "_bounds", "_easy", "_is_noted", "_known", "_lower", "_of_monomial", "_points", "_upper", "inequalities",
+    )  # fmt: skip
 
     def __init__(self, inequalities: Iterable[Expression] = (), before: Facts | None = None) -> None:
         new = (_primitive(_decided(f)) for f in inequalities if f.constant is None)
@@ -79,6 +81,16 @@ class Facts:
         self._of_monomial: dict[Monomial, list[tuple[Expression, int]]] = {}
         self._lower: dict[Atom, list[tuple[Expression, int]]] = {}
         self._upper: dict[Atom, list[tuple[Expression, int]]] = {}
+        self._is_noted = False
+
+    def also(self, more: Iterable[Expression]) -> Facts:
+        """These facts and more."""
+        new = [f for f in more if f not in self.inequalities]
+        return Facts(new, self) if new else self
+
+    def _note_all(self) -> None:
+        """Find what the inequalities say of each atom: many facts are for integer sets, and nobody asks them."""
+        self._is_noted = True
         for fact in self.inequalities:
             self._note(fact)
             weaker = _without_division(fact)
@@ -88,14 +100,10 @@ class Facts:
                 if monomial:
                     self._of_monomial.setdefault(monomial, []).append((fact, coefficient))
 
-    def also(self, more: Iterable[Expression]) -> Facts:
-        """These facts and more."""
-        new = [f for f in more if f not in self.inequalities]
-        return Facts(new, self) if new else self
-
     def _note(self, fact: Expression) -> None:
+        has_products = any(len(monomial) > 1 for monomial in fact.terms)
         for monomial, coefficient in fact.terms.items():
-            if len(monomial) != 1 or sum(monomial[0] in m for m in fact.terms) != 1:
+            if len(monomial) != 1 or (has_products and sum(monomial[0] in m for m in fact.terms) != 1):
                 continue
             rest = Expression({m: c for m, c in fact.terms.items() if m != monomial})
             # coefficient·atom + rest >= 0.
@@ -105,6 +113,8 @@ class Facts:
 
     def bounds(self, atom: Atom, upper: bool) -> list[tuple[Expression, int]]:
         """Pairs ``(b, k)`` with ``k·atom <= b``, or ``>= b``; the strongest first that the atom's own kind gives."""
+        if not self._is_noted:
+            self._note_all()
         found: list[tuple[Expression, int]] = []
         if isinstance(atom, Floor):
             number = atom.divisor.constant
@@ -129,6 +139,8 @@ class Facts:
 
     def follows(self, value: Expression) -> bool:
         """Whether a value is a multiple of what is known to be 0 or greater, and what is so by its ranges."""
+        if not self._is_noted:
+            self._note_all()
         for monomial, there in value.terms.items():
             for fact, coefficient in self._of_monomial.get(monomial, ()):
                 if there % coefficient == 0 and (times := there // coefficient) > 0:

@@ -99,18 +99,14 @@ def _solutions(rows: tuple[_Row, ...], count: int, column: int | None) -> tuple[
     context.reset_operations()
     space = found.Space.set_alloc(context, 0, count)
     basic = found.BasicSet.universe(space)
+    # Each operation gives another constraint, so all begin with this one.
+    nothing = found.Constraint.inequality_alloc(found.LocalSpace.from_space(space))
+    kind = found.dim_type.set
     for coefficients, constant in rows:
-        constraint = found.Constraint.inequality_alloc(found.LocalSpace.from_space(space))
+        constraint = nothing
         for at, coefficient in coefficients:
-            constraint = constraint.set_coefficient_val(
-                found.dim_type.set,
-                at,
-                found.Val.int_from_si(context, coefficient)
-                if abs(coefficient) < _LARGE << 20
-                else found.Val.read_from_str(context, str(coefficient)),
-            )
-        constraint = constraint.set_constant_val(found.Val.read_from_str(context, str(constant)))
-        basic = basic.add_constraint(constraint)
+            constraint = constraint.set_coefficient_val(kind, at, _number(coefficient))
+        basic = basic.add_constraint(constraint.set_constant_val(_number(constant)))
     try:
         if basic.is_empty():
             return False, None, None
@@ -120,6 +116,15 @@ def _solutions(rows: tuple[_Row, ...], count: int, column: int | None) -> tuple[
         return True, _end(line, column, upper=False), _end(line, column, upper=True)
     except found.Error:
         return True, None, None
+
+
+@lru_cache(maxsize=1 << 12)
+def _number(value: int) -> Any:
+    """A number of isl's; the same ones come again and again."""
+    found = isl()
+    if abs(value) < _LARGE << 20:
+        return found.Val.int_from_si(_context(), value)
+    return found.Val.read_from_str(_context(), str(value))
 
 
 def _end(points: Any, column: int, *, upper: bool) -> int | None:
