@@ -60,6 +60,7 @@ def wanted(kernel: Any, values: np.ndarray, counters: np.ndarray) -> np.ndarray:
     return result
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", [np.uint8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize("level", LEVELS)
 def test_results(type: Any, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

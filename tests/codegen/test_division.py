@@ -77,6 +77,7 @@ def divide_positive(a, b, quotients, remainders):
             remainders[i] = a[i] % b
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", None])
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_long_numbers_are_divided_by_one_divisor_under_masks(

@@ -52,6 +52,7 @@ def test_where_memory_may_lie_before_a_base_addresses_are_of_64_bits() -> None:
     assert not lines(widened(kernel_text(body, TABLE), 8, AVX512), r"select <8 x i1> .*<8 x i32>")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", BODIES)
 def test_lanes_access_what_the_interpreter_does(name: str, isa) -> None:

@@ -61,6 +61,7 @@ def test_masks_in_registers_that_serve_for_more_are_kept() -> None:
     assert not lines(widened(of_an_array(kernel_text(AGAIN)), 8, AVX512), "umin")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("body", [PLACE, BEHIND, MASKED, AGAIN], ids=["place", "behind", "masked", "again"])
 def test_lanes_access_what_the_interpreter_does(body: str, isa) -> None:
@@ -68,6 +69,7 @@ def test_lanes_access_what_the_interpreter_does(body: str, isa) -> None:
         agree(of_an_array(kernel_text(body)), width, isa)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize("width", [8, 16])
 def test_each_index_of_an_array_finds_its_element(type: type, width: int) -> None:

@@ -151,6 +151,7 @@ def expected(z: np.ndarray, q: np.floating) -> np.ndarray:
     return out
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("type", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [5, 15, 16, 17, 33, 64])
 def test_kernels_and_loops_filter_rows(type: type[np.floating], columns: int) -> None:

@@ -189,6 +189,7 @@ def stored_line(kernel: Any) -> int:
     return code.co_firstlineno + next(n for n, line in enumerate(text) if "# stored" in line)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize(("function", "asks"), [(five_points, True), (by_size, True), (turned, False)])
 def test_rows_that_the_next_group_stores_behind_those_of_this_one_are_asked_for(

@@ -31,6 +31,7 @@ def divisions(compiled) -> int:
     return len(re.findall(r"fdiv [a-z ]*<\d+ x (?:float|double)>", text))
 
 
+@pytest.mark.spread
 @pytest.mark.optimized
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("fastmath", [True, False, {"arcp"}])

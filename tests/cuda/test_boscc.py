@@ -68,6 +68,7 @@ def chosen_digits(x, shift, per, counts):
         counts[cuda.blockIdx.x, t] = shared[t]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", ""])
 @pytest.mark.parametrize("size", [1, 63, 500, 1024])
 def test_counts_in_shared_memory_have_a_copy_without_masks(

@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from loops.test_auto import agree, runs_in_lanes
+from pairs import pairs
 from weft import prange
 
 pytest.importorskip("islpy", reason="dependences are tested with integer sets (extra 'loops')")
@@ -53,7 +54,10 @@ def level(request, monkeypatch) -> str:
     return request.param
 
 
-@pytest.mark.parametrize("type", [np.int32, np.int64, np.uint16])
+@pytest.mark.spread
+@pytest.mark.parametrize(
+    ("level", "type"), pairs(LEVELS, [np.int32, np.int64, np.uint16]), indirect=["level"]
+)
 def test_paths_are_those_of_python(level, type) -> None:
     compiled = weft.jit(paths)
     draw = np.random.default_rng(1)
@@ -76,7 +80,10 @@ def test_rows_may_be_parts_of_arrays(level) -> None:
     agree(compiled, d[:, 3:50], p[:, 5:52], 1)
 
 
-@pytest.mark.parametrize("type", [np.int32, np.float32, np.float64])
+@pytest.mark.spread
+@pytest.mark.parametrize(
+    ("level", "type"), pairs(LEVELS, [np.int32, np.float32, np.float64]), indirect=["level"]
+)
 def test_widest_paths_are_those_of_python(level, type) -> None:
     compiled = weft.jit(widest)
     draw = np.random.default_rng(3)
@@ -91,7 +98,8 @@ def test_widest_paths_are_those_of_python(level, type) -> None:
     assert runs_in_lanes(compiled)
 
 
-@pytest.mark.parametrize("function", [by_middle, downwards], ids=lambda f: f.__name__)
+@pytest.mark.spread
+@pytest.mark.parametrize(("level", "function"), pairs(LEVELS, [by_middle, downwards]), indirect=["level"])
 def test_what_an_iteration_stores_is_read_behind_it(level, function) -> None:
     compiled = weft.jit(function)
     draw = np.random.default_rng(4)

@@ -51,6 +51,7 @@ def made_of(folder: Path, function: str, width: int, **options: str | tuple[str,
     return vectorize_ir(source, function, width=width, args=SHAPES, name="lanes", **options)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
 @pytest.mark.parametrize(("function", "mask"), [("row", "none"), ("row", "last"), ("sign", "last")])
 def test_lanes_do_what_each_does_by_itself(

@@ -401,6 +401,7 @@ def nearest_shift(left, right, shifts):
             shifts[y, x] = found
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("brush", [AUTO, (2, 8)])
 def test_numbers_are_narrow_in_boxes(level, brush, monkeypatch) -> None:

@@ -109,6 +109,7 @@ def test_only_masks_in_registers_of_their_own_are_asked_for() -> None:
         assert marked(module) == wanted
 
 
+@pytest.mark.spread
 @pytest.mark.optimized
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("door", ["kernel", "loop"])

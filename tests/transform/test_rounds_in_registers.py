@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from loops.python_doors import functions
+from pairs import WHOLE
 from weft import cuda, opencl
 from weft.codegen.widen.shuffles import lane_numbers
 from weft.ir import Builder, Value
@@ -262,6 +263,7 @@ def divisions(a, out, n):
     out[t] = tile[t]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 8])
 @pytest.mark.parametrize(
     ("program", "threads", "found"),
@@ -286,10 +288,11 @@ def test_rounds_in_registers_do_what_they_say(
 ) -> None:
     a = np.random.default_rng(7).integers(-1000, 1000, 2 * THREADS).astype(np.int32)
     kernel: Any = cuda.jit(program, width=width) if width else cuda.jit(program)
+    interpreted: Any = cuda.jit(program, debug=True)
     for n in threads:
         out, wanted = np.zeros(2 * THREADS, np.int32), np.zeros(2 * THREADS, np.int32)
         kernel[1, n](a, out, 3)
-        cuda.jit(program, debug=True)[1, n](a, wanted, 3)
+        interpreted[1, n](a, wanted, 3)
         assert (out == wanted).all(), n
     said = any("this loop waits at no barrier" in remark.message for remark in kernel.remarks)
     assert said == found
@@ -297,7 +300,7 @@ def test_rounds_in_registers_do_what_they_say(
 
 def test_any_number_of_values_may_be_computed_in_front_of_the_loop() -> None:
     """They are looked at one by one, none of them by way of others, and each once."""
-    steps = "\n".join(f"    u, v = v, u * v ^ (u - {k})" for k in range(500))
+    steps = "\n".join(f"    u, v = v, u * v ^ (u - {k})" for k in range(500 if WHOLE else 150))
     text = f"""
 import numpy as np
 from weft import cuda

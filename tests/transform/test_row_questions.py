@@ -173,6 +173,7 @@ def flat(x: Any, out: Any, n: int, shift: int) -> None:
         out[c] = x[c] + near + x[c - n * n] + x[c + n * n]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [5, 19, 37])
 def test_stencils_at_flat_indices(n: int, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,8 +182,8 @@ def test_stencils_at_flat_indices(n: int, level: str, monkeypatch: pytest.Monkey
     x = np.random.default_rng(n).random(n**3).astype(np.float32)
     grid, block = (-(-n // 8), n, n), (8, 1, 1)
     # Behind such shifts all places of the first planes, or of all of them, are negative; none is too low.
+    kernels = [cuda.jit(flat, **o) for o in ({}, {"without": ("row-questions",)}, {"debug": True})]
     for shift in (0, -n * n, -(n**3) + n * n * (n // 2)):
-        kernels = [cuda.jit(flat, **o) for o in ({}, {"without": ("row-questions",)}, {"debug": True})]
         found = []
         for kernel in kernels:
             if kernel is kernels[2] and n > 5:
@@ -202,6 +203,7 @@ def flat_loop(x: Any, out: Any, n: int, shift: int) -> None:
         out[at] = x[c] + near + x[c - n * n] + x[c + n * n]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [5, 19])
 def test_loops_at_flat_indices(n: int, level: str, monkeypatch: pytest.MonkeyPatch) -> None:

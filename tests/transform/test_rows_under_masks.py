@@ -144,6 +144,7 @@ def greatest_in_a_loop(starts, x, out):
         out[i] = greatest
 
 
+@pytest.mark.spread
 @pytest.mark.optimized
 @pytest.mark.parametrize("cpu", ["x86-64-v4", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.int32, np.int16])

@@ -191,6 +191,7 @@ def quarters(a, out, first):
         out[k] = tile[k]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 4])
 @pytest.mark.parametrize(
     ("program", "firsts", "threads", "found"),
@@ -216,11 +217,12 @@ def test_trees_do_what_their_rounds_say(
 ) -> None:
     a = np.random.default_rng(7).random(2 * THREADS).astype(np.float32)
     kernel: Any = cuda.jit(program, width=width) if width else cuda.jit(program)
+    interpreted: Any = cuda.jit(program, debug=True)
     for first in firsts:
         for n in threads:
             out, wanted = np.zeros(2 * THREADS, np.float32), np.zeros(2 * THREADS, np.float32)
             kernel[1, n](a, out, first)
-            cuda.jit(program, debug=True)[1, n](a, wanted, first)
+            interpreted[1, n](a, wanted, first)
             assert (out == wanted).all(), (first, n)
     told = any(
         "this tree in shared memory waits at no barrier" in remark.message for remark in kernel.remarks
@@ -337,6 +339,7 @@ def in_each_other(a, out, first):
     out[0, 0] = 1
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 4])
 @pytest.mark.parametrize(
     ("program", "firsts", "found"),
@@ -353,12 +356,13 @@ def test_rows_of_threads_have_trees_of_their_own(
 ) -> None:
     a = np.random.default_rng(7).random((4, 128)).astype(np.float32)
     kernel: Any = cuda.jit(program, width=width) if width else cuda.jit(program)
+    interpreted: Any = cuda.jit(program, debug=True)
     for first in firsts:
         for block in ((64, 3), (128, 4), (64, 1), (96, 2), (48, 3), (32, 4)):
             if found:
                 out, wanted = np.zeros((4, 128), np.float32), np.zeros((4, 128), np.float32)
                 kernel[1, block](a, out, first)
-                cuda.jit(program, debug=True)[1, block](a, wanted, first)
+                interpreted[1, block](a, wanted, first)
                 assert (out == wanted).all(), (first, block)
     if not found:
         kernel[1, (64, 1)](a, np.zeros((4, 128), np.float32), 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda, prange
 from weft.interp import Lanes, run_function
 from weft.ir.reader import read_module
@@ -28,10 +29,10 @@ def results(text: str, numbers: np.ndarray) -> list[int]:
     return run_function(read_module(text), "f", [Lanes(numbers)], numbers.size).data.tolist()
 
 
-@pytest.mark.parametrize("shift", ["lshr", "ashr", "lshr exact"])
-@pytest.mark.parametrize("amount", [1, 3, 6])
-@pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("natural", [False, True])
+@pytest.mark.parametrize(
+    ("shift", "amount", "cut", "natural"),
+    pairs(["lshr", "ashr", "lshr exact"], [1, 3, 6], [False, True], [False, True]),
+)
 def test_all_numbers_and_masks(shift: str, amount: int, cut: bool, natural: bool) -> None:
     numbers = NUMBERS[:128] if natural else NUMBERS
     numbers = numbers & ~np.uint8((1 << amount) - 1) if "exact" in shift else numbers

@@ -51,6 +51,7 @@ def downwards(x: Any, out: Any) -> None:
         out[j, 0] = x[j]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("options", [{}, {"fastmath": True}, {"debug": True}], ids=str)
 @pytest.mark.parametrize(
     "function", [rows, total, in_a_loop, inside_another, around_another, downwards], ids=lambda f: f.__name__

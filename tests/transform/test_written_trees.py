@@ -153,6 +153,7 @@ def without_barrier(a, out):
         out[k] = tile[k]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("width", [None, 4])
 @pytest.mark.parametrize(
     ("program", "found"),
@@ -169,10 +170,11 @@ def test_rounds_do_what_they_did(program: Callable[..., None], found: bool, widt
     a = np.random.default_rng(7).random(2 * THREADS).astype(np.float32)
     options = {} if width is None else {"width": width}
     kernel: Any = cuda.jit(program, **options)
+    interpreted: Any = cuda.jit(program, debug=True)
     for n in (128, 80, 64, 32):
         out, wanted = np.zeros(2 * THREADS + 1, np.float32), np.zeros(2 * THREADS + 1, np.float32)
         kernel[1, n](a, out)
-        cuda.jit(program, debug=True)[1, n](a, wanted)
+        interpreted[1, n](a, wanted)
         assert (out == wanted).all(), n
     messages = [remark.message for remark in kernel.remarks]
     assert any("is a loop again" in message for message in messages) == found

@@ -63,6 +63,7 @@ def runs_in_boxes(remarks) -> bool:
     return any("columns by" in remark.message for remark in remarks)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("function", "axes"), AXES)
 def test_each_thread_runs_once(function, axes, level: str, monkeypatch: pytest.MonkeyPatch):
@@ -131,6 +132,7 @@ def channels_read(array, result):
         result[n, z, y, x] += array[n, y, x, z]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS[1:])
 @pytest.mark.parametrize("function", [channels_first, channels_read])
 def test_batches_of_images(function, level: str, monkeypatch: pytest.MonkeyPatch):
@@ -202,6 +204,7 @@ def by_python(function: Any, threads: int, *arguments: Any) -> None:
         body(*arguments)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("function", [flat, two_axes])
 def test_divisors_that_are_parameters(function, level: str, monkeypatch: pytest.MonkeyPatch):

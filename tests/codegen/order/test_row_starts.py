@@ -43,12 +43,12 @@ def flat(x, out, w, shift):
 
 @pytest.mark.parametrize("width", [None, 4, 8, 16])
 def test_stencils_at_flat_indices_do_what_they_did(width: int | None) -> None:
-    options = {} if width is None else {"width": width}
+    kernel = cuda.jit(flat, **({} if width is None else {"width": width}))
     for w in (3, 18, 19, 50):
         x = np.random.default_rng(w).random(w * w).astype(np.float32)
         for shift in (0, -w * (w // 2)):
             out, wanted = np.zeros_like(x), np.zeros_like(x)
-            cuda.jit(flat, **options)[(-(-w // 16), w), (16, 1)](x, out, w, shift)
+            kernel[(-(-w // 16), w), (16, 1)](x, out, w, shift)
             c = (np.arange(1, w - 1)[:, None] * w + np.arange(1, w - 1) + shift).ravel()
             wanted[c] = ((x[c - 1] + x[c + 1]) + x[c - w]) + x[c + w]
             np.testing.assert_array_equal(out, wanted)

@@ -161,6 +161,7 @@ def at_the_end_of_memory(values: np.ndarray) -> np.ndarray:
     return copy
 
 
+@pytest.mark.spread
 @pytest.mark.skipif(not HAS_AVX2, reason="the host has no AVX2")
 @pytest.mark.parametrize("cpu", [ALDER_LAKE, "x86-64-v3"])
 @pytest.mark.parametrize("type", [np.float32, np.float64, np.int64, np.uint8, np.int16])

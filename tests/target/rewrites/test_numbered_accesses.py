@@ -167,6 +167,7 @@ def between_kernel(table, places, out):
         out[i] = table[k] + 2 * table[k + 1] + 4 * table[k + 2]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
 @pytest.mark.parametrize("least", [-40, -3, -1, 0])
 def test_neighbours_have_numbers_in_common(level: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:

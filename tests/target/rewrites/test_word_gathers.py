@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+from pairs import pairs
 from weft import cuda, prange
 from weft.ir.reader import read_module
 from weft.ir.writer import write_module
@@ -82,9 +83,10 @@ def at_the_end_of_memory(values: np.ndarray) -> np.ndarray:
     return copy
 
 
-@pytest.mark.parametrize("type", [np.uint8, np.int8, np.int16, np.uint16])
-@pytest.mark.parametrize("size", [1, 2, 3, 1001, 2047, 2048])
-@pytest.mark.parametrize("width", [None, 16])
+@pytest.mark.parametrize(
+    ("type", "size", "width"),
+    pairs([np.uint8, np.int8, np.int16, np.uint16], [1, 2, 3, 1001, 2047, 2048], [None, 16]),
+)
 def test_elements_at_any_address_up_to_the_ends_of_memory(type, size: int, width: int | None) -> None:
     rng = np.random.default_rng(size)
     table = at_the_end_of_memory(rng.integers(0, 100, size).astype(type))
