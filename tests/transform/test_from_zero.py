@@ -220,6 +220,7 @@ def test_rows_that_begin_before_the_array_count_from_its_end(multiply, before: i
     assert y.tolist() == wanted
 
 
+@pytest.mark.optimized
 def test_counters_of_threads_by_themselves_have_the_width_of_addresses() -> None:
     loop = weft.jit(product_in_a_loop.py_func)
     kernel = cuda.jit(product.py_func)
