@@ -17,6 +17,9 @@ from weft.ir.types import PointerType
 if TYPE_CHECKING:
     from weft.analysis.sequential.reconstruction import Reconstruction
 
+_LONGEST_NAME = 200
+"""Loads of longer names are called as the program calls their values."""
+
 
 def address_expression(made: Reconstruction, scope: Scope, value: Value) -> Expression:
     """A pointer: a symbol for where an object begins, and an offset in bytes."""
@@ -104,7 +107,9 @@ def _place_of(made: Reconstruction, address: Expression, load: Instruction) -> t
         type = pointee_of(base.origin)
     if offset.constant is None:
         element = made.program.module.layout.store_size(load.accessed_type)
-        return f"{base.name}[{floor_division(offset, element)}]", type
+        name = f"{base.name}[{floor_division(offset, element)}]"
+        # What is looked up where something was looked up has its name in it, twice where a remainder is taken.
+        return name if len(name) <= _LONGEST_NAME else value_name(load), type
     return place_name(base.name, type, offset.offset)
 
 

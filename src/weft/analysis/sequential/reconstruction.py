@@ -33,6 +33,9 @@ from weft.ir.types import IntType, PointerType
 MAX_DEPTH = 60
 """Longer chains of operations end in a symbol."""
 
+MAX_SIZE = 160
+"""Expressions that are longer to write are a symbol: each square of one that is shared is the square as long."""
+
 
 class Reconstruction:
     """Expressions of the values of one program."""
@@ -83,6 +86,8 @@ class Reconstruction:
             finally:
                 self._depth -= 1
                 self._active.discard(key)
+            if known.size > MAX_SIZE:
+                known = as_expression(self.symbol(scope, value, signed))
             self._known[key] = known
         return known
 

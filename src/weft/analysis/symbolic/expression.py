@@ -41,7 +41,7 @@ class Expression:
         Of `weft.analysis.symbolic.numeric_bounds`: kept, as expressions within atoms are asked again and again.
     """
 
-    __slots__ = ("_atoms", "_hash", "_key", "_symbols", "interval", "terms")
+    __slots__ = ("_atoms", "_hash", "_key", "_size", "_symbols", "interval", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = {m: c for m, c in terms.items() if c} if 0 in terms.values() else dict(terms)
@@ -49,6 +49,7 @@ class Expression:
         self._key: tuple[Any, ...] | None = None
         self._atoms: tuple[Atom, ...] | None = None
         self._symbols: frozenset[Symbol] | None = None
+        self._size: int | None = None
         self.interval: tuple[int | None, int | None] | None = None
 
     def __hash__(self) -> int:
@@ -118,6 +119,16 @@ class Expression:
         if self._key is None:
             self._key = tuple(sorted(str((m, c)) for m, c in self.terms.items()))
         return self._key
+
+    @property
+    def size(self) -> int:
+        """How many products and factors it is written with, those inside of atoms too, as often as they stand there."""
+        if self._size is None:
+            self._size = sum(
+                1 + len(monomial) + sum(part.size for atom in monomial for part in parts(atom))
+                for monomial in self.terms
+            )
+        return self._size
 
     def atoms(self) -> tuple[Atom, ...]:
         """The atoms of the products, each once, highest ranks first; not those inside of others."""

@@ -19,9 +19,10 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from weft.graph.cfg import reverse_postorder
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import replace_and_erase
-from weft.ir.layout import DataLayout
+from weft.ir.cfg_view import cfg_of
 from weft.ir.types import I64
 from weft.transform.groups.work_items import WorkItems
 from weft.transform.loops.guess_ranges import keeps_lanes_together
@@ -47,7 +48,7 @@ def merge_groups(function: Function, dimension: int) -> GroupMerge | None:
     if merge is None:
         return None
     ids = _Ids.of(function, dimension)
-    changes = _Changes(ids, merge.size, function.layout)
+    changes = _Changes(function, ids, merge.size)
     for instruction in changes.changed():
         # Where the sum does not wrap, its parts may.
         instruction.flags = ()
@@ -65,9 +66,9 @@ def find_merge(function: Function, dimension: int) -> GroupMerge | None:
         return None
     if any(keeps_lanes_together(i) for i in function.instructions()):
         return None
-    ids, layout = _Ids.of(function, dimension), function.layout
+    ids = _Ids.of(function, dimension)
     for size in (None, *sorted(_constant_sizes(ids.group))):
-        if _Changes(ids, size, layout).stay_inside():
+        if _Changes(function, ids, size).stay_inside():
             return GroupMerge(size)
     return None
 
@@ -109,20 +110,22 @@ class _Changes:
     `size` is None for what the kernel reads as the size of its group.
     """
 
-    def __init__(self, ids: _Ids, size: int | None, layout: DataLayout) -> None:
+    def __init__(self, function: Function, ids: _Ids, size: int | None) -> None:
         self._ids = ids
         self._size = size
-        self._layout = layout
+        self._layout = function.layout
         self._by: dict[Value, Fraction] = {ids.thread: Fraction(1)}
         if size is not None:
             self._by[ids.group] = Fraction(-1, size)
-        work = [*ids.group.instruction_users(), *ids.thread.instruction_users()]
-        while work:
-            instruction = work.pop()
-            change = self._change(instruction) or Fraction(0)
-            if change != self._by.get(instruction, 0):
-                self._by[instruction] = change
-                work.extend(instruction.instruction_users())
+        # No φ changes, so that operands come first in this order, and each instruction is looked at once: a sum of
+        # shared sums is twice as many ways from the ids with each.
+        view = cfg_of(function)
+        moved: set[Value] = {ids.group, ids.thread}
+        for block in reverse_postorder(view.cfg.succs):
+            for instruction in view.blocks[block].instructions:
+                if not moved.isdisjoint(instruction.operands) and (change := self._change(instruction)):
+                    self._by[instruction] = change
+                    moved.add(instruction)
 
     def changed(self) -> Iterator[Instruction]:
         """The instructions whose values change."""

@@ -59,13 +59,14 @@ class Computed:
         Truth values that are all true if no result overflowed.
     """
 
-    __slots__ = ("_builder", "_known", "_loop", "_made", "valid")
+    __slots__ = ("_builder", "_known", "_loop", "_made", "_results", "valid")
 
     def __init__(self, builder: Builder, made: Reconstruction, loop: LoopContext) -> None:
         self._loop = loop
         self._builder = builder
         self._made = made
         self._known: dict[Expression | Atom, Value] = {}
+        self._results: dict[tuple[str, Value, Value], Value] = {}
         self.valid: list[Value] = []
 
     def value(self, expression: Expression) -> Value:
@@ -73,7 +74,8 @@ class Computed:
         known = self._known.get(expression)
         if known is None:
             total: Value | None = None
-            for monomial, coefficient in sorted(expression.terms.items(), key=lambda t: str(t[0])):
+            # In the order in which the program adds them up: a sum that goes on from another one begins as that does.
+            for monomial, coefficient in expression.terms.items():
                 product = self._product(monomial, coefficient)
                 total = product if total is None else self._arithmetic("sadd", total, product)
             known = self._known[expression] = total or const_int(0)
@@ -94,12 +96,16 @@ class Computed:
         return const_int(0)
 
     def _arithmetic(self, op: str, a: Value, b: Value) -> Value:
+        known = self._results.get((op, a, b))
+        if known is not None:
+            return known
         builder = self._builder
         function = builder.module.declare(f"llvm.{op}.with.overflow.i64", _ARITHMETIC, PURE)
         both = builder.call(function, (a, b))
         overflow = builder.extract_value(both, (1,))
         self.valid.append(builder.binary("xor", overflow, TRUE))
-        return builder.extract_value(both, (0,))
+        result = self._results[op, a, b] = builder.extract_value(both, (0,))
+        return result
 
     def _atom(self, atom: Atom) -> Value:
         known = self._known.get(atom)
