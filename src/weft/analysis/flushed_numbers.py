@@ -111,12 +111,22 @@ def is_left_to_processor(instruction: Instruction) -> bool:
 
 def is_rounded(value: Value) -> bool:
     """Whether a value of single precision is what one instruction of a processor computes, or such or 0."""
-    if not isinstance(value, Instruction) or value.type.scalar != F32:
-        return False
-    if value.op == "select":
-        arms = [arm for arm in value.operands[1:] if not _is_zero(arm)]
-        return bool(arms) and all(map(is_rounded, arms))
-    return value.op in _ARITHMETIC or _function(value) in _ROUNDED
+    work, seen = [value], set[Value]()
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if not isinstance(value, Instruction) or value.type.scalar != F32:
+            return False
+        if value.op == "select":
+            arms = [arm for arm in value.operands[1:] if not _is_zero(arm)]
+            if not arms:
+                return False
+            work += arms
+        elif value.op not in _ARITHMETIC and _function(value) not in _ROUNDED:
+            return False
+    return True
 
 
 def flushes_all(functions: Iterable[Function]) -> bool:
@@ -201,20 +211,35 @@ def _function(value: Value) -> str | None:
 
 def _is_hidden(value: Value) -> bool:
     """Whether it makes no difference to all users of a number if it is flushed."""
-    return all(_hides(user, value) for user in value.instruction_users())
+    work, seen = [value], set[Value]()
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user in value.instruction_users():
+            hides = _hides(user, value)
+            if hides is False:
+                return False
+            if hides is None:
+                work.append(user)
+    return True
 
 
-def _hides(user: Instruction, value: Value) -> bool:
+def _hides(user: Instruction, value: Value) -> bool | None:
+    """Whether a user hides it; None where it does if its own users do."""
     if user.op == "select":
         is_flushed = value not in user.operands[:2] and _guarded_by(user) is _without_sign(value)
         # Squares of flushed numbers are 0 where these are: LLVM asks behind the square.
-        return is_flushed or _is_hidden(user)
+        return True if is_flushed else None
     if user.op == "fcmp":
         return _is_of_flush(user)
     name = _function(user)
     if name == "copysign" and user.args[0] is not value:
         return True
-    return (name in _SIGNS and _is_hidden(user)) or _is_guarded(user, value) or _is_guarded_root(user)
+    if _is_guarded(user, value) or _is_guarded_root(user):
+        return True
+    return None if name in _SIGNS else False
 
 
 def _is_guarded(arithmetic: Instruction, operand: Value) -> bool:

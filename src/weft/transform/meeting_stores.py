@@ -170,7 +170,7 @@ def _merge(target: BasicBlock, stores: list[Instruction]) -> BasicBlock:
         source.terminator.set_block(0, meeting)
     value = _arrived(meeting, [(s.operands[0], s.block) for s in stores if s.block is not None], "")
     built = Builder(before=branch).store(
-        value, _again(first.pointer, [s.pointer for s in stores[1:]], branch)
+        value, _again(first.pointer, [s.pointer for s in stores[1:]], branch, {})
     )
     built.attrs, built.metadata, built.loc = dict(first.attrs), first.metadata, first.loc
     for store in stores:
@@ -190,14 +190,18 @@ def _arrived(meeting: BasicBlock, arriving: list[tuple[Value, BasicBlock]], name
     return phi
 
 
-def _again(value: Value, others: list[Value], before: Instruction) -> Value:
+def _again(
+    value: Value, others: list[Value], before: Instruction, made: dict[tuple[Value, ...], Value]
+) -> Value:
     """An address once more, computed from values that all ways share; flags are those that all have."""
     if all(value is other or value == other for other in others):
         return value
+    if (value, *others) in made:
+        return made[value, *others]
     assert isinstance(value, Instruction)
     alike = [other for other in others if isinstance(other, Instruction)]
     operands = [
-        _again(operand, [other.operands[k] for other in alike], before)
+        _again(operand, [other.operands[k] for other in alike], before, made)
         for k, operand in enumerate(value.operands)
     ]
     flags = tuple(f for f in value.flags if all(f in other.flags for other in alike))
@@ -206,4 +210,5 @@ def _again(value: Value, others: list[Value], before: Instruction) -> Value:
     )
     assert before.block is not None
     before.block.insert(before.block.instructions.index(before), copy)
+    made[value, *others] = copy
     return copy

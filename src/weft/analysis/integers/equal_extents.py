@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.ir import Argument, ConstInt, Function, Instruction, Value
+from weft.ir.slices import slice_of
 from weft.ir.types import I64
 
 _CASTS = ("sext", "zext", "trunc", "freeze")
@@ -78,10 +79,13 @@ def _numbers(value: Value) -> Iterator[Instruction]:
 
 def _parts(value: Value) -> Iterator[Value]:
     """What is added up in a number, constants apart."""
-    while isinstance(value, Instruction) and value.op in _CASTS:
-        value = value.operands[0]
-    if isinstance(value, Instruction) and value.op in ("add", "sub"):
-        for operand in value.operands:
-            yield from _parts(operand)
-    elif not isinstance(value, ConstInt):
-        yield value
+    parts = slice_of(value, _is_gone_into)
+    return (
+        part
+        for part in parts
+        if not isinstance(part, ConstInt) and not (isinstance(part, Instruction) and _is_gone_into(part))
+    )
+
+
+def _is_gone_into(part: Instruction) -> bool:
+    return part.op in ("add", "sub", *_CASTS)

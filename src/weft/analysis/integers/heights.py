@@ -83,7 +83,7 @@ def _places(number: Value, change: Instruction, layout: DataLayout) -> Interval 
         ):
             continue
         ((index, scale),) = location.terms.items()
-        gaps = _gaps(index, number)
+        gaps = _gaps(index, number, {})
         if scale <= 0 or not gaps:
             continue
         size = layout.size(base.allocated_type) * base.operands[0].value
@@ -93,18 +93,24 @@ def _places(number: Value, change: Instruction, layout: DataLayout) -> Interval 
     return None
 
 
-def _gaps(index: Value, number: Value) -> list[int]:
+def _gaps(index: Value, number: Value, known: dict[Value, set[int]]) -> set[int]:
     """By how much an index is above a number; none if it may be something else."""
+    if index not in known:
+        known[index] = _found_gaps(index, number, known)
+    return known[index]
+
+
+def _found_gaps(index: Value, number: Value, known: dict[Value, set[int]]) -> set[int]:
     if index is number:
-        return [0]
+        return {0}
     if not isinstance(index, Instruction):
-        return []
+        return set()
     if index.op == "sext":
-        return [0] if index.operands[0] is number else []
+        return {0} if index.operands[0] is number else set()
     if index.op == "select":
-        sides = [_gaps(side, number) for side in index.operands[1:]]
-        return sides[0] + sides[1] if all(sides) else []
+        sides = [_gaps(side, number, known) for side in index.operands[1:]]
+        return sides[0] | sides[1] if all(sides) else set()
     step = step_of(index)
     if step is None or abs(step[1]) > _MOST:
-        return []
-    return [gap + step[1] for gap in _gaps(step[0], number)]
+        return set()
+    return {gap + step[1] for gap in _gaps(step[0], number, known)}

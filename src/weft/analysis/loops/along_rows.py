@@ -18,6 +18,7 @@ from weft.ir import BasicBlock, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import may_read, may_write
 from weft.ir.layout import DataLayout
+from weft.ir.slices import slice_of
 
 FEW = 7
 """Iterations that do not fill a register."""
@@ -216,10 +217,16 @@ def _without_offset(index: Value, inside: set[BasicBlock]) -> Value:
 
 def changes_in(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether a value may differ between iterations of the loop of these blocks."""
-    if not isinstance(value, Instruction) or value.block not in inside:
-        return False
-    is_computed = not (value.is_phi or may_read(value) or may_write(value))
-    return not is_computed or any(changes_in(v, inside) for v in value.operands)
+
+    def is_within(part: Value) -> bool:
+        return isinstance(part, Instruction) and part.block in inside
+
+    return any(
+        isinstance(part, Instruction)
+        and part.block in inside
+        and (part.is_phi or may_read(part) or may_write(part))
+        for part in slice_of(value, is_within)
+    )
 
 
 def _is_found(address: Value, inside: set[BasicBlock], seen: set[Value]) -> bool:

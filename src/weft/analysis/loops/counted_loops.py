@@ -17,6 +17,7 @@ from weft.analysis.integers.intervals import INVERTED, SWAPPED
 from weft.graph.loops import Loop
 from weft.ir import BasicBlock, Builder, ConstInt, Instruction, Value
 from weft.ir.cfg_view import CFGView
+from weft.ir.slices import slice_of
 from weft.ir.types import I1, I64, IntType
 
 _ARITHMETIC = {"add", "sub", "mul", "sext", "zext", "trunc"}
@@ -209,10 +210,10 @@ def _is_before(value: Value, inside: set[BasicBlock]) -> bool:
 
 def is_computed_before(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether a value of a loop could be computed before it, by sums, products and casts."""
-    if _is_before(value, inside):
-        return True
-    assert isinstance(value, Instruction)
-    return value.op in _ARITHMETIC and all(is_computed_before(o, inside) for o in value.operands)
+    return all(
+        not isinstance(part, Instruction) or part.block not in inside or part.op in _ARITHMETIC
+        for part in slice_of(value, lambda i: i.block in inside and i.op in _ARITHMETIC)
+    )
 
 
 def _ends(counter: Counter, predicate: str) -> bool:

@@ -64,7 +64,7 @@ def conditions(loop: CountedLoop) -> Iterator[Guard]:
         if branch.op != "br" or not branch.operands or loop.latch not in branch.blocks:
             return
         holds = branch.blocks[1] is loop.latch
-        yield from _parts(branch.operands[0], holds)
+        yield from _parts(branch.operands[0], holds, set())
         source, block = block, branch.blocks[0 if holds else 1]
 
 
@@ -75,10 +75,11 @@ def _only_looks(block: BasicBlock) -> bool:
     )
 
 
-def _parts(condition: Value, holds: bool) -> Iterator[Guard]:
-    """The conditions that all hold where one does, or all fail where it fails."""
-    if not isinstance(condition, Instruction):
+def _parts(condition: Value, holds: bool, seen: set[Value]) -> Iterator[Guard]:
+    """The conditions that all hold where one does, or all fail where it fails; each once."""
+    if not isinstance(condition, Instruction) or condition in seen:
         return
+    seen.add(condition)
     if condition.op == ("and" if holds else "or"):
         parts = condition.operands
     elif condition.op == "select" and condition.operands[2 if holds else 1] == (FALSE if holds else TRUE):
@@ -87,4 +88,4 @@ def _parts(condition: Value, holds: bool) -> Iterator[Guard]:
         yield Guard(condition, holds)
         return
     for part in parts:
-        yield from _parts(part, holds)
+        yield from _parts(part, holds, seen)

@@ -185,9 +185,12 @@ def _parted(
         predicate = kind + predicate[1:]
     uniform: list[Value] = []
     moving: list[Value] = []
-    work = [bound]
+    work, seen = [bound], set[Value]()
     while work:
         value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
         if divergence.is_uniform(value):
             uniform.append(value)
         elif _stride(value, divergence) == stride:

@@ -200,16 +200,21 @@ def _parts(index: Value) -> Iterator[Value]:
 def _factors(index: Value, *, of_matrices: bool = True) -> Iterator[Argument]:
     """The parameters by which the number of a row is multiplied: of an array of three dimensions these are two.
 
+    Each product is looked at once, as it may be part of many.
+
     The one of its matrices is left out if told so: along a loop it is not known how many rows are accessed.
     """
-    index = _without_casts(index)
-    if isinstance(index, Instruction) and index.op == "mul":
-        for operand in map(_without_casts, index.operands):
+    work, seen = [index], set[Value]()
+    while work:
+        product = _without_casts(work.pop())
+        if product in seen or not isinstance(product, Instruction) or product.op != "mul":
+            continue
+        seen.add(product)
+        for operand in map(_without_casts, product.operands):
             if isinstance(operand, Argument):
                 yield operand
             elif of_matrices:
-                for part in _parts(operand):
-                    yield from _factors(part)
+                work += _parts(operand)
 
 
 def _without_casts(value: Value) -> Value:

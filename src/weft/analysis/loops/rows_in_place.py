@@ -379,11 +379,23 @@ def _is_plain(type: Type, size: int) -> bool:
 
 
 def _is_same(a: Value, b: Value) -> bool:
-    """Whether two values are equal, both computed in the same iteration by sums."""
-    if a is b:
-        return True
-    if isinstance(a, ConstInt) and isinstance(b, ConstInt):
-        return a.type == b.type and a.value == b.value
-    if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != b.op:
-        return False
-    return a.op in ("add", "sub") and all(map(_is_same, a.operands, b.operands))
+    """Whether two values are equal, both computed in the same iteration by sums; each pair is compared once."""
+    work, seen = [(a, b)], set[tuple[Value, Value]]()
+    while work:
+        pair = a, b = work.pop()
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        if isinstance(a, ConstInt) and isinstance(b, ConstInt):
+            if a.type != b.type or a.value != b.value:
+                return False
+        elif (
+            isinstance(a, Instruction)
+            and isinstance(b, Instruction)
+            and a.op == b.op
+            and a.op in ("add", "sub")
+        ):
+            work += zip(a.operands, b.operands, strict=True)
+        else:
+            return False
+    return True

@@ -75,12 +75,12 @@ def triangles_in(view: CFGView, loop: CountedLoop) -> tuple[Triangle, ...]:
 
 def counts(loop: CountedLoop, value: Value) -> bool:
     """Whether a value is linear in the loop's counter, and moves with it."""
-    form = _linear(loop, value)
+    form = _linear(loop, value, {})
     return form is not None and form.counter != 0
 
 
 def _triangle(loop: CountedLoop, inner: CountedLoop) -> Triangle | None:
-    start, bound = _linear(loop, inner.counter.start), _linear(loop, inner.bound)
+    start, bound = (_linear(loop, end, {}) for end in (inner.counter.start, inner.bound))
     step = inner.counter.step
     if start is None or bound is None or not inner.top_tested or inner.predicate == "ne":
         return None
@@ -111,7 +111,13 @@ def _holds_twice(loop: CountedLoop, room: _Linear) -> bool:
     return times > 1 and any(all(room.at(first + step * k, end) > 0 for k in pair) for pair in pairs)
 
 
-def _linear(loop: CountedLoop, value: Value) -> _Linear | None:
+def _linear(loop: CountedLoop, value: Value, known: dict[Value, _Linear | None]) -> _Linear | None:
+    if value not in known:
+        known[value] = _computed(loop, value, known)
+    return known[value]
+
+
+def _computed(loop: CountedLoop, value: Value, known: dict[Value, _Linear | None]) -> _Linear | None:
     if value is loop.counter.phi:
         return _Linear(1, 0, 0)
     if isinstance(value, ConstInt):
@@ -120,7 +126,7 @@ def _linear(loop: CountedLoop, value: Value) -> _Linear | None:
         return _Linear(0, 1, 0)
     if not isinstance(value, Instruction) or value.op not in ("add", "sub", "mul", "shl"):
         return None
-    a, b = (_linear(loop, operand) for operand in value.operands)
+    a, b = (_linear(loop, operand, known) for operand in value.operands)
     if a is None or b is None:
         return None
     if value.op in ("add", "sub"):

@@ -172,15 +172,31 @@ def sources_of(value: Value, shape: Shape) -> set[Value]:
 
 def is_same(made: Reconstruction, loop: LoopContext, a: Value, b: Value) -> bool:
     """Whether two values of an iteration are the same: one value, or loaded twice without a write between."""
+    return _is_same(made, loop, a, b, {})
+
+
+def _is_same(
+    made: Reconstruction, loop: LoopContext, a: Value, b: Value, known: dict[tuple[Value, Value], bool]
+) -> bool:
+    if (a, b) not in known:
+        # Values that come around to themselves are taken for different ones.
+        known[a, b] = False
+        known[a, b] = _compared(made, loop, a, b, known)
+    return known[a, b]
+
+
+def _compared(
+    made: Reconstruction, loop: LoopContext, a: Value, b: Value, known: dict[tuple[Value, Value], bool]
+) -> bool:
     if a is b or (isinstance(a, ConstInt | ConstFloat) and a == b):
         return True
     if not isinstance(a, Instruction) or not isinstance(b, Instruction) or a.op != b.op or a.type != b.type:
         return False
     if a.op in ("sext", "zext", "fpext"):
-        return is_same(made, loop, a.operands[0], b.operands[0])
+        return _is_same(made, loop, a.operands[0], b.operands[0], known)
     if a.op != "load":
         pairs = zip(a.used_values(), b.used_values(), strict=False)
-        return _is_alike(a, b) and all(is_same(made, loop, x, y) for x, y in pairs)
+        return _is_alike(a, b) and all(_is_same(made, loop, x, y, known) for x, y in pairs)
     if a.type != b.type or not a.is_plain_access or not b.is_plain_access:
         return False
     assert a.block is not None and b.block is not None

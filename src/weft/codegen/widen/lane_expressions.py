@@ -35,6 +35,7 @@ from weft.codegen.widen.sums_of_products import (
 )
 from weft.ir import ConstInt, Instruction, Value
 from weft.ir.builder import const_int
+from weft.ir.slices import slice_of
 from weft.ir.types import I8, I64, IntType, PointerType, VectorType, int_type
 
 if TYPE_CHECKING:
@@ -205,10 +206,11 @@ class LaneExpressions:
 
     def _is_exact(self, value: Value) -> bool:
         """Whether a sum is that of integers: it does not wrap where it is used."""
-        if not isinstance(value, Instruction) or value.op not in _SUMS:
-            return True
-        certain = self._fits(value) or (not self._everywhere and "nsw" in value.flags)
-        return certain and all(map(self._is_exact, value.operands))
+        return all(
+            (not self._everywhere and "nsw" in part.flags) or self._fits(part)
+            for part in slice_of(value, lambda i: i.op in _SUMS)
+            if isinstance(part, Instruction) and part.op in _SUMS
+        )
 
     def _fits(self, value: Instruction) -> bool:
         """Whether ranges prove that a sum does not wrap, in any lane."""

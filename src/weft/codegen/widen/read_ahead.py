@@ -68,7 +68,7 @@ def read_ahead(w: Widening, load: Instruction, address: Value) -> None:
         return
     step: Value = ConstInt(I64, 1)
     for number in far.numbers:
-        here = _computed_here(w, number) if far.is_inside else w.scalar(number)
+        here = _computed_here(w, number, {}) if far.is_inside else w.scalar(number)
         if here is None or not isinstance(here.type, IntType) or here.type.bits > I64.bits:
             return
         if here.type.bits < I64.bits:
@@ -131,7 +131,8 @@ def _is_long(w: Widening, counted: CountedLoop | str) -> Value:
         return TRUE if last.signed - first.signed >= abs(step) * FEWEST else FALSE
     if not (w.is_uniform(first) and w.is_uniform(last)):
         return TRUE
-    ends = [_computed_here(w, value) for value in (last, first)]
+    made: dict[Value, Value | None] = {}
+    ends = [_computed_here(w, value, made) for value in (last, first)]
     if None in ends or counted.counter.type.bits > I64.bits:
         return TRUE
     last, first = (w.builder.cast("sext", v, I64) if v.type != I64 else v for v in ends if v is not None)
@@ -186,13 +187,19 @@ def _is_short(iteration: list[Instruction]) -> bool:
     return len(iteration) <= SHORT and not any(i.op in _LONG for i in iteration)
 
 
-def _computed_here(w: Widening, value: Value) -> Value | None:
+def _computed_here(w: Widening, value: Value, made: dict[Value, Value | None]) -> Value | None:
     """A number that the loop computes of parameters alone, computed again; None if it is not that."""
+    if value not in made:
+        made[value] = _copied(w, value, made)
+    return made[value]
+
+
+def _copied(w: Widening, value: Value, made: dict[Value, Value | None]) -> Value | None:
     if not isinstance(value, Instruction):
         return w.scalar(value) if w.is_uniform(value) else None
     if value.is_phi or not is_speculatable(value) or value.callee_name is not None:
         return None
-    operands = [_computed_here(w, o) for o in value.operands]
+    operands = [_computed_here(w, o, made) for o in value.operands]
     if None in operands:
         return None
     copy = value.clone()

@@ -58,8 +58,14 @@ def _write_whole(function: Function, place: Instruction, load: Instruction, stor
 
 def _needed(place: Instruction) -> list[Instruction]:
     """What computes a place, in order."""
-    found: list[Instruction] = []
-    for operand in place.operands:
-        if isinstance(operand, Instruction):
-            found += [i for i in _needed(operand) if i not in found]
-    return [*found, place]
+    found: dict[Instruction, None] = {}
+
+    def add(value: Instruction) -> None:
+        if value not in found:
+            for operand in value.operands:
+                if isinstance(operand, Instruction):
+                    add(operand)
+            found[value] = None
+
+    add(place)
+    return [*found]

@@ -10,6 +10,7 @@ from msgspec import Struct
 from weft.analysis.loops.counted_loops import CountedLoop, counted_exit
 from weft.analysis.sequential.scope import LoopContext
 from weft.ir import Argument, BasicBlock, ConstInt, Instruction, Value
+from weft.ir.slices import slice_of
 
 if TYPE_CHECKING:
     from weft.loops.emission.nests import Nest
@@ -114,10 +115,9 @@ def _counting(loop: LoopContext, counted: CountedLoop, is_outermost: bool) -> Co
 
 def _parts(bound: Value, inside: set[BasicBlock]) -> Iterator[Instruction]:
     """What computes a bound in a loop."""
-    if isinstance(bound, Instruction) and bound.block in inside:
-        yield bound
-        for operand in bound.operands:
-            yield from _parts(operand, inside)
+    for part in slice_of(bound, lambda i: i.block in inside):
+        if isinstance(part, Instruction) and part.block in inside:
+            yield part
 
 
 def _is_moved(bound: Value) -> bool:

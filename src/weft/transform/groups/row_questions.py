@@ -31,6 +31,7 @@ from weft.ir.builder import const_int
 from weft.ir.clone import ValueMap
 from weft.ir.constants import is_zero
 from weft.ir.effects import is_speculatable
+from weft.ir.slices import slice_of
 from weft.ir.types import I1, I64
 from weft.transform.groups.lane_rounds import LaneRound, always_run, copied, rounds_of_lane_groups
 from weft.transform.numbers.front_versions import without_constant
@@ -172,11 +173,12 @@ def _asked_for_sign(condition: Value) -> list[Value] | None:
 
 def _parts(value: Value) -> Iterator[Value]:
     """What a value is the union of."""
-    if isinstance(value, Instruction) and value.op in ("or", "freeze"):
-        for operand in value.operands:
-            yield from _parts(operand)
-    else:
-        yield value
+    parts = slice_of(value, _is_union)
+    return (part for part in parts if not isinstance(part, Instruction) or not _is_union(part))
+
+
+def _is_union(part: Instruction) -> bool:
+    return part.op in ("or", "freeze")
 
 
 class _Slopes(Struct):

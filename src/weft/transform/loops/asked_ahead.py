@@ -26,6 +26,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
 from weft.ir.loop_metadata import mark_seldom
+from weft.ir.slices import slice_of
 from weft.ir.types import IntType
 from weft.transform.loops.version_loop import version_loop
 from weft.transform.numbers.known_numbers import answer, asks_for_sign, replace_known_numbers
@@ -109,11 +110,11 @@ def _without_extension(value: Value) -> Value:
 
 def _is_counted(value: Value, loop: CountedLoop) -> bool:
     """Whether an address is computed of the counter and what the loop does not change."""
-    if not isinstance(value, Instruction) or value.block not in loop.blocks:
-        return True
-    if value.is_phi:
-        return value is loop.counter.phi
-    return is_speculatable(value) and value.op != "load" and all(_is_counted(v, loop) for v in value.operands)
+    return all(
+        part is loop.counter.phi or (not part.is_phi and is_speculatable(part) and part.op != "load")
+        for part in slice_of(value, lambda i: i.block in loop.blocks and not i.is_phi)
+        if isinstance(part, Instruction) and part.block in loop.blocks
+    )
 
 
 def _build_search(function: Function, loop: CountedLoop, loads: list[Instruction]) -> list[Value]:

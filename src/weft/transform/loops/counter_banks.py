@@ -31,6 +31,7 @@ from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_read, may_write
 from weft.ir.layout import DataLayout
+from weft.ir.slices import slice_of
 from weft.ir.types import I1, I8, I64, PTR, VOID, ArrayType, FunctionType, IntType, PointerType
 from weft.transform.loops.version_loop import version_loop
 
@@ -168,15 +169,17 @@ def _is_used_by(value: Instruction, user: Instruction) -> bool:
 
 def _moves_on(pointer: Value, counter: Instruction, inside: set[BasicBlock]) -> bool:
     """Whether an address is one from outside the loop, or grows by as much from each iteration to the next."""
-    if not isinstance(pointer, Instruction) or pointer.block not in inside:
-        return True
-    if pointer is counter:
-        return True
-    if pointer.op not in ("getelementptr", "add", "zext", "sext") or len(pointer.operands) > 2:
-        return False
-    if pointer.op in ("zext", "sext") and pointer.operands[0] is not counter:
-        return False
-    return is_speculatable(pointer) and all(_moves_on(o, counter, inside) for o in pointer.operands)
+
+    def is_made(part: Instruction) -> bool:
+        if part.op in ("zext", "sext"):
+            return part.operands[0] is counter
+        return part.op in ("getelementptr", "add") and len(part.operands) <= 2 and is_speculatable(part)
+
+    return all(
+        part is counter or is_made(part)
+        for part in slice_of(pointer, lambda i: i.block in inside and is_made(i))
+        if isinstance(part, Instruction) and part.block in inside
+    )
 
 
 def _test(builder: Builder, loop: CountedLoop, banked: Banked) -> Value:
@@ -191,7 +194,7 @@ def _test(builder: Builder, loop: CountedLoop, banked: Banked) -> Value:
     end = builder.binary("add", begin, const_int(size))
     for load in banked.loads:
         low, high = (
-            builder.cast("ptrtoint", _computed(builder, load.pointer, loop, number), I64)
+            builder.cast("ptrtoint", _computed(builder, load.pointer, loop, {counter.phi: number}), I64)
             for number in (const_int(0, counter.type), last)
         )
         behind = builder.binary("add", high, const_int(layout.store_size(load.type)))
@@ -202,17 +205,18 @@ def _test(builder: Builder, loop: CountedLoop, banked: Banked) -> Value:
     return builder.unary("freeze", many)
 
 
-def _computed(builder: Builder, value: Value, loop: CountedLoop, number: Value) -> Value:
-    """An address as it is where the counter is a number; it may lie anywhere."""
-    if value is loop.counter.phi:
-        return number
+def _computed(builder: Builder, value: Value, loop: CountedLoop, values: dict[Value, Value]) -> Value:
+    """An address as it is where the counter is a number, as `values` has it; it may lie anywhere."""
+    if value in values:
+        return values[value]
     if not isinstance(value, Instruction) or value.block not in loop.blocks:
         return value
     made = value.clone()
     made.flags = ()
     for k, operand in enumerate(value.operands):
-        made.set_operand(k, _computed(builder, operand, loop, number))
-    return builder.insert(made)
+        made.set_operand(k, _computed(builder, operand, loop, values))
+    values[value] = builder.insert(made)
+    return values[value]
 
 
 def _use_banks(function: Function, loop: CountedLoop, banked: Banked) -> None:

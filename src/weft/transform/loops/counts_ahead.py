@@ -22,6 +22,7 @@ from weft.graph.loops import loop_forest
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
 from weft.ir.cfg_view import cfg_of
+from weft.ir.slices import slice_of
 from weft.ir.types import VectorType
 
 LARGEST = 16
@@ -67,15 +68,14 @@ def _is_wanted(loop: CountedLoop) -> bool:
 
 def _is_computed(value: Value) -> bool:
     """Whether a number is one that may grow from one iteration to the next of a loop around."""
-    if not isinstance(value, Instruction):
+
+    def is_made(part: Instruction) -> bool:
+        return part.op in _COMPUTED or (part.callee_name or "").startswith(_CHOSEN)
+
+    if not isinstance(value, Instruction) or not is_made(value):
         return False
-    if value.op not in _COMPUTED and not (value.callee_name or "").startswith(_CHOSEN):
-        return False
-    return all(
-        operand.is_phi or _is_computed(operand)
-        for operand in value.operands
-        if isinstance(operand, Instruction)
-    )
+    parts = slice_of(value, is_made)
+    return all(part.is_phi or is_made(part) for part in parts if isinstance(part, Instruction))
 
 
 def _count_from_zero(loop: CountedLoop) -> None:

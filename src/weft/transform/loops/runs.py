@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from weft.analysis.loops.counted_loops import CountedLoop, Counter, counters_of, known_iterations
 from weft.analysis.memory.linear_locations import linear_location
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
+from weft.ir.slices import slice_of
 from weft.ir.types import I64
 from weft.transform.loops.replace_loop import open_preheader, replace_loop
 
@@ -69,9 +70,12 @@ def is_known_behind(loop: CountedLoop) -> bool:
 
 def _reads(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether what a loop has loaded is part of a value."""
-    if not isinstance(value, Instruction) or value.block not in inside or value.is_phi:
-        return False
-    return value.op == "load" or any(_reads(operand, inside) for operand in value.operands)
+
+    def goes_into(part: Instruction) -> bool:
+        return part.block in inside and not part.is_phi
+
+    parts = slice_of(value, goes_into)
+    return any(isinstance(part, Instruction) and goes_into(part) and part.op == "load" for part in parts)
 
 
 def is_looked_up(loop: CountedLoop, accesses: Iterable[Instruction]) -> bool:
@@ -118,10 +122,11 @@ def is_same_load(value: Value, loop: CountedLoop) -> bool:
 
 def changes(value: Value, inside: set[BasicBlock]) -> bool:
     """Whether a value that arithmetic makes may differ between iterations."""
-    if not isinstance(value, Instruction) or value.block not in inside:
-        return False
     # What is loaded may be what was stored.
-    return value.is_phi or value.op == "load" or any(changes(operand, inside) for operand in value.operands)
+    return any(
+        isinstance(part, Instruction) and part.block in inside and (part.is_phi or part.op == "load")
+        for part in slice_of(value, lambda i: i.block in inside and not i.is_phi)
+    )
 
 
 def is_consecutive(access: Instruction, loop: CountedLoop, size: int) -> bool:

@@ -35,6 +35,7 @@ from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.effects import is_speculatable, may_write
 from weft.ir.locations import span_of
 from weft.ir.loop_metadata import is_scalar, mark_scalar
+from weft.ir.slices import slice_of
 from weft.ir.types import F32, IntType
 from weft.machine.targets import Isa
 from weft.transform.loops.folds import Fold, fold_of
@@ -143,11 +144,15 @@ def _only_reads(i: Instruction) -> bool:
 
 def _needs(value: Value, wanted: set[Instruction], loop: CountedLoop) -> bool:
     """Whether a value of the loop is computed of some others in the same iteration, or of another φ."""
-    if not isinstance(value, Instruction) or value.block not in loop.blocks:
-        return False
-    if value.is_phi or value in wanted:
-        return value is not loop.counter.phi
-    return any(_needs(v, wanted, loop) for v in value.operands)
+
+    def goes_into(part: Instruction) -> bool:
+        return part.block in loop.blocks and not part.is_phi and part not in wanted
+
+    return any(
+        (part.is_phi or part in wanted) and part is not loop.counter.phi
+        for part in slice_of(value, goes_into)
+        if isinstance(part, Instruction) and part.block in loop.blocks
+    )
 
 
 def _is_looked_up(number: Value, loop: CountedLoop) -> bool:
@@ -161,11 +166,11 @@ def _is_looked_up(number: Value, loop: CountedLoop) -> bool:
 
 def _is_counted(value: Value, loop: CountedLoop) -> bool:
     """Whether an address is computed of the counter and what the loop does not change."""
-    if not isinstance(value, Instruction) or value.block not in loop.blocks:
-        return True
-    if value.is_phi:
-        return value is loop.counter.phi
-    return value.op != "load" and all(_is_counted(v, loop) for v in value.operands)
+    return all(
+        part is loop.counter.phi or (not part.is_phi and part.op != "load")
+        for part in slice_of(value, lambda i: i.block in loop.blocks and not i.is_phi)
+        if isinstance(part, Instruction) and part.block in loop.blocks
+    )
 
 
 def _build(function: Function, found: Sums, many: int, together: list[Lookup]) -> BasicBlock:

@@ -65,16 +65,22 @@ def _split(block: BasicBlock, exit: BasicBlock, divergence: Divergence) -> bool:
 
 def _parts(condition: Value, holds: bool) -> Iterator[Value]:
     """What all has to be true for a condition to be true, or all false for it to be false, in the order it is asked."""
-    if isinstance(condition, Instruction):
-        if condition.op == "select" and condition.operands[2 if holds else 1] == (FALSE if holds else TRUE):
-            yield from _parts(condition.operands[0], holds)
-            yield from _parts(condition.operands[1 if holds else 2], holds)
-            return
-        if condition.op == ("and" if holds else "or"):
-            for operand in condition.operands:
-                yield from _parts(operand, holds)
-            return
-    yield condition
+    work, seen = [condition], set[Value]()
+    while work:
+        condition = work.pop()
+        if condition in seen:
+            continue
+        seen.add(condition)
+        if isinstance(condition, Instruction):
+            if condition.op == "select" and condition.operands[2 if holds else 1] == (
+                FALSE if holds else TRUE
+            ):
+                work += (condition.operands[1 if holds else 2], condition.operands[0])
+                continue
+            if condition.op == ("and" if holds else "or"):
+                work += reversed(condition.operands)
+                continue
+        yield condition
 
 
 def _joined(builder: Builder, parts: list[Value], holds: bool) -> Value:

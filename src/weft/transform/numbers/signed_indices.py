@@ -29,6 +29,7 @@ from weft.analysis.memory.alias import locate
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions, replace_and_erase
 from weft.ir.cfg_view import cfg_of
+from weft.ir.slices import slice_of
 from weft.ir.types import I32, I64
 from weft.transform.numbers.accessed_indices import is_small, window
 from weft.transform.numbers.accessed_multiples import accessed_multiple, is_cut_multiple
@@ -124,18 +125,21 @@ def _sign_accessed(extension: Instruction, sums: _Signed, function: Function) ->
         return False
     builder = Builder(before=extension)
     builder.loc = extension.loc
-    replace_and_erase(extension, _wide(builder, signed))
+    replace_and_erase(extension, _wide(builder, signed, {}))
     return True
 
 
-def _wide(builder: Builder, number: Value) -> Value:
+def _wide(builder: Builder, number: Value, made: dict[Value, Value]) -> Value:
     """A number extended with its sign; a sum is extended where products begin that may wrap around.
 
     Along rows such a product is the same for all threads, and the sum goes up by one.
     """
+    if number in made:
+        return made[number]
     if isinstance(number, Instruction) and _has_product(number):
-        first, second = (_wide(builder, operand) for operand in number.operands)
-        return builder.binary(number.op, first, second, ("nsw",))
+        first, second = (_wide(builder, operand, made) for operand in number.operands)
+        made[number] = builder.binary(number.op, first, second, ("nsw",))
+        return made[number]
     if isinstance(number, Instruction) and number.op == "trunc" and "nsw" in number.flags:
         return number.operands[0] if number.operands[0].type == I64 else builder.cast("sext", number, I64)
     return builder.cast("sext", number, I64)
@@ -143,10 +147,8 @@ def _wide(builder: Builder, number: Value) -> Value:
 
 def _has_product(number: Value) -> bool:
     """Whether a sum that does not wrap around has a part that may, other than a sum."""
-    if not _is_sum(number) or _may_wrap(number):
-        return False
-    assert isinstance(number, Instruction)
-    return any(_is_open_product(o) or _has_product(o) for o in number.operands)
+    parts = slice_of(number, lambda i: _is_sum(i) and not _may_wrap(i))
+    return any(_is_open_product(part) for part in parts if part is not number)
 
 
 def _is_open_product(value: Value) -> bool:
@@ -155,9 +157,7 @@ def _is_open_product(value: Value) -> bool:
 
 def _is_exact(value: Value) -> bool:
     """Whether no sum in it may wrap around."""
-    if _may_wrap(value):
-        return False
-    return not _is_sum(value) or not isinstance(value, Instruction) or all(map(_is_exact, value.operands))
+    return not any(map(_may_wrap, slice_of(value, _is_sum)))
 
 
 class _Signed(Struct, frozen=True):
@@ -225,7 +225,7 @@ class _Signed(Struct, frozen=True):
             total = self._part(extension, "add" if sign > 0 else "sub", total, term)
         builder = Builder(before=extension)
         builder.loc = extension.loc
-        return builder.binary("add", _wide(builder, total), _wide(builder, moving), ("nsw",))
+        return builder.binary("add", _wide(builder, total, {}), _wide(builder, moving, {}), ("nsw",))
 
     def _part(self, at: Instruction, op: str, first: Value, second: Value) -> Value:
         """A sum, built once in each block."""

@@ -59,7 +59,8 @@ def find_small_numbers(part: Part, meetings: Sequence[Meeting], copied: int) -> 
     # smaller one is 0: only the other is somebody's distance.
     found: dict[tuple[int, ...], int] = {}
     for value in range(2 * most):
-        others = [_evaluated(meeting.other, root, value) for meeting in meetings]
+        known: dict[Value, int | None] = {}
+        others = [_evaluated(meeting.other, root, value, known) for meeting in meetings]
         if all(o is not None and _is_small(m, o) for m, o in zip(meetings, others, strict=True)):
             key = tuple(o for o in others if o is not None)
             if not _is_power(found.get(key, 0)) or _is_power(value):
@@ -137,11 +138,12 @@ def _is_small(meeting: Meeting, other: int) -> bool:
 def root_of(value: Value) -> Value | None:
     """The one value, no constant, of which an early one is computed."""
     found: dict[Value, None] = {}
-    pending = [value]
+    pending, seen = [value], set[Value]()
     while pending:
         value = pending.pop()
-        if isinstance(value, ConstInt):
+        if isinstance(value, ConstInt) or value in seen:
             continue
+        seen.add(value)
         if isinstance(value, Instruction) and _is_known_operation(value):
             pending += value.args if value.op == "call" else value.operands
         else:
@@ -153,9 +155,10 @@ def root_of(value: Value) -> Value | None:
 def known_by(root: Value, number: int, values: Iterable[Instruction]) -> dict[Value, Value]:
     """The values that are known where the root is a number, and no operation is needed for."""
     found: dict[Value, Value] = {}
+    evaluated: dict[Value, int | None] = {}
     for value in values:
         if _is_known_operation(value) and root_of(value) is root:
-            known = _evaluated(value, root, number)
+            known = _evaluated(value, root, number, evaluated)
             if known is not None:
                 found[value] = const_int(known, value.type)
     return found
@@ -175,15 +178,21 @@ def _is_known_operation(instruction: Instruction) -> bool:
     return instruction.op in (*_SUMS, *_CASTS, "select") and isinstance(instruction.type, IntType)
 
 
-def _evaluated(value: Value, root: Value, number: int) -> int | None:
+def _evaluated(value: Value, root: Value, number: int, known: dict[Value, int | None]) -> int | None:
     """What a value is where the root is a number, without its sign; None where it is nothing."""
+    if value not in known:
+        known[value] = _computed(value, root, number, known)
+    return known[value]
+
+
+def _computed(value: Value, root: Value, number: int, known: dict[Value, int | None]) -> int | None:
     if value is root:
         return number if number < 1 << _bits(value) else None
     if isinstance(value, ConstInt):
         return value.value % (1 << _bits(value))
     assert isinstance(value, Instruction)
     given = value.args if value.op == "call" else value.operands
-    operands = [_evaluated(operand, root, number) for operand in given]
+    operands = [_evaluated(operand, root, number, known) for operand in given]
     a, b = operands[0], operands[1] if len(operands) > 1 else 0
     if value.op == "select":
         return None if a is None else operands[1 if a else 2]

@@ -16,6 +16,7 @@ truncation is not what it promises, the address was poison.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from weft.ir import Builder, ConstInt, Function, Instruction, Value
 from weft.ir.builder import const_int
@@ -38,7 +39,8 @@ def _widen(address: Instruction) -> bool:
     base, index = address.operands
     if not isinstance(index, Instruction) or not _extends_int(index):
         return False
-    parts = list(_parts(index.operands[0]))
+    # Of shared sums there are twice as many parts with each.
+    parts = list(islice(_parts(index.operands[0]), _MOST_PARTS + 1))
     places = [part for part in parts if part.type == I64]
     if not places or len(parts) > _MOST_PARTS:
         return False

@@ -254,6 +254,7 @@ class _Rolling:
 def _code_of(value: Value, leaves: set[Value]) -> list[Instruction]:
     """What computes a value of leaves, in order; empty if that is not all of it."""
     found: list[Instruction] = []
+    seen: set[Value] = set()
     uses_leaf = False
 
     def visit(at: Value) -> bool:
@@ -261,8 +262,9 @@ def _code_of(value: Value, leaves: set[Value]) -> list[Instruction]:
         if at in leaves:
             uses_leaf = True
             return True
-        if not isinstance(at, Instruction) or at in found or at.op not in _COMPUTED or len(found) > _LONGEST:
+        if not isinstance(at, Instruction) or at in seen or at.op not in _COMPUTED or len(found) > _LONGEST:
             return True
+        seen.add(at)
         if not all(map(visit, at.operands)):
             return False
         if any(o in leaves or o in found for o in at.operands):
