@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,7 @@ from bench.fits.polynomials import FITS, fitted, largest_error
 from weft.machine.host import chosen
 from weft.machine.targets import AVX2, AVX512, SSE2, Isa
 from weft.target.jit import load_object
-from weft.target.machine import TargetSpec, emit_object
+from weft.target.machine import TargetSpec, emit_object, optimized
 from weft.target.own_math import (
     FUNCTIONS,
     coefficients,
@@ -304,3 +305,43 @@ define void @run(ptr %in, ptr %on, ptr %out) {{
     on[2] = 0
     run(x.ctypes.data, on.ctypes.data, out.ctypes.data)
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("isa", ISAS, ids=lambda isa: isa.name)
+@pytest.mark.parametrize("name", ["sin", "cos", "exp", "log", "pow"])
+def test_lanes_that_are_off_cost_nothing_but_a_branch(name: str, isa: Isa) -> None:
+    """Operations with a subnormal number take long, and what is odd raises flags: an ordinary one is in its place."""
+    lanes = isa.lanes(32)
+    symbol = masked_symbol(name, lanes, isa)
+    if symbol is None:
+        return
+    floats, integers = f"<{lanes} x float>", f"<{lanes} x i32>"
+    count = FUNCTIONS[name].arguments
+    text = f"""
+declare {floats} @{symbol}({f"{floats}, " * count}{integers})
+define void @run(ptr %in, ptr %on, ptr %out) {{
+  %x = load {floats}, ptr %in, align 4
+  %m = load {integers}, ptr %on, align 4
+  %r = call {floats} @{symbol}({f"{floats} %x, " * count}{integers} %m)
+  store {floats} %r, ptr %out, align 4
+  ret void
+}}
+"""
+    spec = TargetSpec.of_isa(isa)
+    made = optimized(with_definitions(text, isa), spec, FINAL)
+    # As a choice it would wait for the mask.
+    assert re.search(r"br i1 [^\n]*label %tame", str(made))
+    library = ctypes.CFUNCTYPE(ctypes.c_float, *[ctypes.c_float] * count)(lambda *_: 7.0)
+    address = ctypes.cast(library, ctypes.c_void_p).value
+    assert address is not None
+    code = load_object(emit_object(made, spec), ["run"], {f"{name}f": address})
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address("run"))
+    function = {"pow": lambda x: x**x}.get(name) or getattr(np, name)
+    on = np.array([0, 0, *[-1] * (lanes - 2)], np.int32)
+    for strange in (1e-40, np.float32(3e38), np.nan):
+        x, out = np.full(lanes, 2.0, np.float32), np.zeros(lanes, np.float32)
+        x[:2] = strange
+        run(x.ctypes.data, on.ctypes.data, out.ctypes.data)
+        np.testing.assert_allclose(out[2:], function(x[2:]), rtol=1e-6)
+        if strange < 1:
+            np.testing.assert_allclose(out[:2], function(np.ones(2, np.float32)), rtol=1e-6)

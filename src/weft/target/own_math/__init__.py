@@ -21,6 +21,9 @@ _FLUSHED = "flushed_"
 _MASKED = "masked_"
 _SYMBOL = re.compile(r"weft\.math\.(\w+)\.v(\d+)f32")
 _DECLARATION = re.compile(r"^declare [^\n]*@(weft\.math\.[\w.]+)\([^\n]*$", re.MULTILINE)
+_ABOVE_SUBNORMAL = -(2**23)
+_HARDLY = '!{!"branch_weights", i32 1, i32 2000}'
+"""Else LLVM makes choices of branches, and the mask is waited for again."""
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
@@ -42,7 +45,8 @@ def masked_symbol(name: str, lanes: int, isa: Isa) -> str | None:
     """The symbol of the function that is told which lanes are on; None where it does not matter.
 
     Its last argument is an integer of 32 bits in each lane, negative where that is on. The C library is asked for
-    these alone, and nothing else depends on it: a loop that lanes leave one by one need not wait for its mask.
+    these alone. The others have an ordinary argument where there is an odd or a subnormal one, which a branch asks:
+    else nothing depends on the mask, and a loop that lanes leave one by one need not wait for it.
     """
     return f"{_PREFIX}{_MASKED}{name}.v{lanes}f32" if has_odd_arguments(name, lanes, isa) else None
 
@@ -92,15 +96,20 @@ def _definition(symbol: str, name: str, lanes: int, isa: Isa, needed: dict[str, 
         result = function.flushed(w, *arguments)
         needed |= w.declared
         return _function(symbol, w, parameters, "alwaysinline", result)
-    result = function.write(w, *arguments)
-    odd, slow = function.odd(w, *arguments), ""
-    if odd is not None:
+    if not has_odd_arguments(plain, lanes, isa):
+        result, slow = function.write(w, *arguments), ""
+    else:
         if name.startswith(_MASKED):
-            parameters = f"{parameters}, {w.integers} %on"
-            # Lanes that are off may be poison, which must not reach those that are on.
-            on = w.line(f"icmp slt {w.integers} %on, zeroinitializer")
-            odd = w.line(f"select {w.bools} {on}, {w.bools} {odd}, {w.bools} zeroinitializer")
-        result = _choose(w, symbol, odd, [*arguments, result])
+            given = [f"{a}.given" for a in arguments]
+            parameters = f"{_typed(w, given)}, {w.integers} %on"
+            start, mask = "%start", _tame(w, function, arguments, given)
+            result = function.write(w, *arguments)
+        else:
+            result = function.write(w, *arguments)
+            odd = function.odd(w, *arguments)
+            assert odd is not None
+            start, mask = "%entry", _bits(w, odd)
+        result = _choose(w, symbol, mask, [*arguments, result], start)
         slow = (
             _careful(symbol, function, isa, lanes, needed)
             if function.careful
@@ -120,10 +129,47 @@ def _function(symbol: str, w: Lines, parameters: str, attributes: str, result: s
     return f"{head} {{\nentry:\n{body}\n  ret {w.floats} {result}\n}}\n"
 
 
-def _choose(w: Lines, symbol: str, odd: str, values: Sequence[str]) -> str:
+def _tame(w: Lines, function: OwnFunction, arguments: Sequence[str], given: Sequence[str]) -> str:
+    """Where an argument is odd or subnormal, give lanes that are off ordinary ones; the bits of odd lanes.
+
+    Processors take long for each operation with a subnormal number, and lanes that have left a loop may keep one for
+    all the others' iterations. It is asked by a branch: what is computed does not wait for the mask.
+    """
+    # Lanes that are off may be poison, by which no branch may go.
+    known = [w.line(f"freeze {w.floats} {g}") for g in given]
+    odd = function.odd(w, *known)
+    assert odd is not None
+    strange = odd
+    for i in function.long_for_subnormal:
+        # Less one, zero is the greatest of all.
+        size = w.integers_of("and", w.bits(known[i]), w.integer(2**31 - 1))
+        part = w.integers_of("and", w.integers_of("add", size, w.integer(-1)), w.integer(_ABOVE_SUBNORMAL))
+        is_subnormal = w.line(f"icmp eq {w.integers} {part}, zeroinitializer")
+        strange = w.line(f"or {w.bools} {strange}, {is_subnormal}")
+    any_strange = w.line(f"icmp ne i{w.lanes} {_bits(w, strange)}, 0")
+    w.text += [f"  br i1 {any_strange}, label %tame, label %start, !prof {_HARDLY}", "tame:"]
+    on = w.line(f"icmp slt {w.integers} %on, zeroinitializer")
+    there = _bits(w, w.line(f"select {w.bools} {on}, {w.bools} {odd}, {w.bools} zeroinitializer"))
+    tamed = [w.select(on, g, w.float(1.0)) for g in given]
+    w.text += [
+        "  br label %start",
+        "start:",
+        f"  %odd = phi i{w.lanes} [ 0, %entry ], [ {there}, %tame ]",
+        *(
+            f"  {a} = phi {w.floats} [ {g}, %entry ], [ {t}, %tame ]"
+            for a, g, t in zip(arguments, given, tamed, strict=True)
+        ),
+    ]
+    return "%odd"
+
+
+def _bits(w: Lines, lanes: str) -> str:
+    return w.line(f"bitcast {w.bools} {lanes} to i{w.lanes}")
+
+
+def _choose(w: Lines, symbol: str, mask: str, values: Sequence[str], start: str) -> str:
     """The result, which is the last of the values, or what the slow function says where an argument is odd."""
     v, lanes = w.floats, w.lanes
-    mask = w.line(f"bitcast {w.bools} {odd} to i{lanes}")
     any_odd = w.line(f"icmp ne i{lanes} {mask}, 0")
     any_odd = w.call("llvm.expect.i1", "i1", f"i1 {any_odd}", "i1 false")
     w.text += [
@@ -132,7 +178,7 @@ def _choose(w: Lines, symbol: str, odd: str, values: Sequence[str]) -> str:
         f"  %elsewhere = call {v} @{symbol}.slow({_typed(w, values)}, i{lanes} {mask})",
         "  br label %done",
         "done:",
-        f"  %chosen = phi {v} [ {values[-1]}, %entry ], [ %elsewhere, %slow ]",
+        f"  %chosen = phi {v} [ {values[-1]}, {start} ], [ %elsewhere, %slow ]",
     ]
     return "%chosen"
 

@@ -49,6 +49,8 @@ class OwnFunction(Struct, frozen=True):
         scales: calls that may be approximate have that.
     arguments
         How many there are.
+    long_for_subnormal
+        Which of them are computed with as they are: processors take long for that where one is subnormal.
     faster_bits
         From this width of registers on it is as fast as the libraries' functions or faster, on x86-64.
     """
@@ -59,6 +61,7 @@ class OwnFunction(Struct, frozen=True):
     careful: Callable[..., str] | None = None
     flushed: Callable[..., str] | None = None
     arguments: int = 1
+    long_for_subnormal: tuple[int, ...] = (0,)
     faster_bits: int = 128
 
 
@@ -235,11 +238,11 @@ FUNCTIONS: Mapping[str, OwnFunction] = {
     "exp": _exp(math.e, _LN2, (1.0, 1.0, *table.EXP), -104.0, 89.0),
     "exp2": _exp(2.0, (1.0,), (1.0, *table.EXP2), -152.0, 128.5),
     "exp10": _exp(10.0, _LOG10_2, (1.0, *table.EXP10), -45.5, 38.75),
-    "log": OwnFunction(_log, 1.4, _has_no_exponent),
-    "log2": OwnFunction(_log2, 2.4, _has_no_exponent),
-    "log10": OwnFunction(_log10, 2.9, _has_no_exponent),
+    "log": OwnFunction(_log, 1.4, _has_no_exponent, long_for_subnormal=()),
+    "log2": OwnFunction(_log2, 2.4, _has_no_exponent, long_for_subnormal=()),
+    "log10": OwnFunction(_log10, 2.9, _has_no_exponent, long_for_subnormal=()),
     "sin": OwnFunction(_circular(0.0), 2.2, _is_large),
-    "pow": OwnFunction(_pow, 1.5, _is_no_power, arguments=2),
+    "pow": OwnFunction(_pow, 1.5, _is_no_power, arguments=2, long_for_subnormal=(1,)),
     "tanh": OwnFunction(_tanh, 2.0, faster_bits=256),
     "cos": OwnFunction(_circular(0.5), 2.2, _is_large),
 }
