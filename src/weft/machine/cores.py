@@ -35,6 +35,9 @@ class Core(Struct, frozen=True):
         and Broadwell this is not known.
     fast_divisions
         Whether the divider keeps up with estimates of quotients of 512 bits and what makes them exact: on AMD's cores.
+    root_cycles
+        How long roots of a register of floats keep the divider busy, as is published of cores: of 8 floats 6 cycles
+        since Skylake, 7 on Zen 3, 14 on Haswell and Broadwell; of 4 floats 3 to 7 since Ivy Bridge, 14 and 18 before.
     """
 
     reads_rows_steadily: bool = False
@@ -44,6 +47,7 @@ class Core(Struct, frozen=True):
     slow_masked_stores: bool = False
     fast_gathers: bool = False
     fast_divisions: bool = False
+    root_cycles: float = 8.0
 
 
 MOST_LONE_LOADS = 32
@@ -64,6 +68,7 @@ _CORES = {
         ("alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake", "pantherlake", "wildcatlake"),
         _FAST_GATHERS,
     ),
+    **dict.fromkeys(("nehalem", "westmere", "sandybridge", "haswell", "broadwell"), Core(root_cycles=16.0)),
     **dict.fromkeys(
         ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "novalake"), _FAST_GATHERS
     ),

@@ -23,6 +23,7 @@ from weft.transform.numbers.other_choices import choose_others
 from weft.transform.numbers.scaled_roots import scale_roots
 from weft.transform.numbers.shifted_masks import separate_multiples
 from weft.transform.numbers.short_conversions import shorten_conversions
+from weft.transform.numbers.true_roots import take_true_roots
 from weft.transform.numbers.wide_addresses import widen_addresses
 from weft.transform.numbers.wide_comparisons import widen_comparisons
 from weft.transform.numbers.written_quotients import find_written_quotients
@@ -74,6 +75,7 @@ def _replace_inverse_roots(unit: ScalarUnit) -> bool:
     functions = list(unit.module.definitions())
     inverted = sum(replace_inverse_roots(function, unit.spec.isa) for function in functions)
     inverted += sum(scale_roots(function, unit.spec.isa) for function in functions)
+    inverted += sum(take_true_roots(function, unit.spec.isa) for function in functions)
     return inverted + sum(estimate_quotients(function, unit.spec.isa) for function in functions) > 0
 
 
@@ -147,7 +149,8 @@ INVERSE_ROOTS: Pass[ScalarUnit] = Pass(
     "inverse roots",
     "under fastmath vectors of doubles are multiplied by inverse roots, not divided by roots, where that is faster;"
     " where the processor has estimates of inverses, loops that would wait for its divider use them;"
-    " what refines inverse roots of floats is multiplied by -0.5 behind sums",
+    " what refines inverse roots of floats is multiplied by -0.5 behind sums, and roots of floats are instructions"
+    " where loops have enough to do beside them",
     _replace_inverse_roots,
     Meaning.SCALAR,
     optional=True,

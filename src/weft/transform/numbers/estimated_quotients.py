@@ -27,16 +27,13 @@ but for the last place.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from weft.analysis.inverse_roots import estimates_inverses, is_fast, is_root
-from weft.costs.instructions import INSTRUCTION_COSTS, MATH_CALL
-from weft.graph.loops import Loop, loop_forest
+from weft.costs.divider import regions, vector_cycles
 from weft.ir import Builder, Function, Instruction, Value
 from weft.ir.cfg_edit import remove_dead_instructions
-from weft.ir.cfg_view import cfg_of
 from weft.ir.constants import ConstZero
-from weft.ir.types import VectorType
 from weft.machine.targets import Isa
 from weft.transform.numbers.estimates import MOST_LANES, Sums, doubles_of, estimate
 
@@ -55,10 +52,10 @@ def estimate_quotients(function: Function, isa: Isa) -> int:
     if not estimates_inverses(isa) or isa.vector_bits < 512 or isa.core.fast_divisions:
         return 0
     count = 0
-    for instructions, loop in _regions(function):
+    for instructions, loop in regions(function):
         groups = _groups(instructions, loop)
         taken = {i for group in groups for i in group}
-        beside = sum(_cycles(i) for i in instructions if i not in taken)
+        beside = sum(vector_cycles(i, MOST_LANES) for i in instructions if i not in taken)
         divided = sum(DIVIDED[group[0].op] * _registers(group[0]) for group in groups)
         estimated = sum((ESTIMATED[group[0].op] + len(group) / 2) * _registers(group[0]) for group in groups)
         if beside + estimated < divided:
@@ -108,17 +105,6 @@ def _replace(group: list[Instruction]) -> None:
             quotient.replace_all_uses(here.binary("fmul", quotient.operands[0], inverse, ("contract",)))
 
 
-def _regions(function: Function) -> Iterator[tuple[list[Instruction], bool]]:
-    """Instructions of each loop, less those of loops in it, and of what is in none; whether it is a loop."""
-    view = cfg_of(function)
-    forest = loop_forest(view.cfg)
-    parts: dict[Loop | None, list[Instruction]] = {}
-    for number, block in enumerate(view.blocks):
-        parts.setdefault(forest.innermost[number], []).extend(block.instructions)
-    for loop, instructions in parts.items():
-        yield instructions, loop is not None
-
-
 def _registers(value: Value) -> float:
     return doubles_of(value) / MOST_LANES
 
@@ -134,24 +120,6 @@ def _waits_for_itself(quotient: Instruction, inside: Collection[Instruction]) ->
                 known.add(operand)
                 work.append(operand)
     return False
-
-
-def _cycles(instruction: Instruction) -> float:
-    """About how long vector units need for an instruction beside quotients."""
-    type = instruction.operands[0].type if instruction.op in ("store", "fcmp", "icmp") else instruction.type
-    if not isinstance(type, VectorType):
-        return 0.0
-    registers = max(1.0, type.count / MOST_LANES)
-    if instruction.op != "call":
-        cost = INSTRUCTION_COSTS.get(instruction.op)
-        return registers * (cost.cycles if cost is not None else 0.5)
-    name = instruction.callee_name or ""
-    if not name.startswith("llvm."):
-        return registers * MATH_CALL.cycles
-    if name.startswith(("llvm.masked.gather", "llvm.masked.scatter")):
-        return float(type.count)
-    cost = INSTRUCTION_COSTS.get(".".join(name.split(".")[:2]))
-    return registers * (cost.cycles if cost is not None else 1.0)
 
 
 def _quotient(build: Builder, x: Value, y: Value) -> Value:
