@@ -153,11 +153,12 @@ class KernelAtBarriers:
     def _tell_apart(self) -> None:
         """Say that nothing else leads to what is kept, so that loads from shared memory pass the stores to it.
 
-        Of stack objects in the frame the program may have other pointers, which came through memory.
+        Of stack objects in the frame the program may have other pointers, which came through memory. What is kept once
+        for the work-group is read in the next round, where the two parameters are exchanged.
         """
-        for name in FRAME_PARAMETERS:
-            if name != "frame" or not self._object_bytes:
-                self._argument(name).attributes = ("noalias",)
+        self._argument("votes").attributes = ("noalias",)
+        if not self._object_bytes:
+            self.frame.attributes = ("noalias",)
 
     @property
     def frame(self) -> Argument:
