@@ -69,3 +69,21 @@ def test_names_and_lines_that_there_are_not() -> None:
         analyze_file(FILE, ["strided"], (), LoopSettings({"k": 3}))
     with pytest.raises(WeftError, match="no loop in line 1 "):
         analyze_file(FILE, ["strided"], (), LoopSettings(rounds={1: 3}))
+
+
+def test_other_numbers_of_the_name_of_a_parameter(tmp_path) -> None:
+    """What is written to a parameter has its name, and is not the number that is given."""
+    parts = " + ".join(f"m / {1000003 * k}" for k in range(1, 20))
+    loop = "for (long i = 0; i < n; i++) a[i] = 1;"
+    file = tmp_path / "names.c"
+    file.write_text(
+        f"void computed(long n, long m, const long *restrict p, char *restrict a) {{ n = n & p[m]; {loop} }}\n"
+        f"void loaded(long n, long m, const long *restrict p, char *restrict a) {{ n = p[{parts}]; {loop} }}\n"
+        f"void passed(long n, long m, const long *restrict p, char *restrict a) {{ {loop} }}\n"
+    )
+    settings = LoopSettings({"n": 100})
+    iterations = {
+        name: analyze_file(file, [name], (), settings).loops[0].iterations
+        for name in ("computed", "loaded", "passed")
+    }
+    assert iterations == {"computed": "max(0, n)", "loaded": "max(0, p[...])", "passed": "100"}

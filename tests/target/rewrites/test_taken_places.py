@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from codegen.machine_code import spec_of
+from steps import at_most
 from weft import cuda
 from weft.machine.targets import AVX2, AVX512, NEON, SSE2, Isa
 from weft.target.machine import emit_assembly
@@ -64,6 +65,35 @@ def test_the_address_of_a_counter_is_hidden(isa: Isa) -> None:
 def test_other_loads_and_stores_stay(old: str, new: str) -> None:
     text = TAKE.replace(old, new)
     assert with_taken_places(text, AVX2) == text != TAKE
+
+
+def taking(counters: int) -> str:
+    """`TAKE` with so many counters in one block, each taken twice."""
+    begin, end = TAKE.index("  %at = "), TAKE.index("  %next = ")
+    once = TAKE[begin:end]
+    names = ("at", "place", "more", "there", "to")
+    takes = []
+    for k in range(counters):
+        for turn, text in enumerate((once, once.split("\n", 1)[1])):
+            for name in names:
+                text = re.sub(rf"%{name}\b", f"%{name}.{k}" + f".{turn}" * (name != "at"), text)
+            takes.append(text)
+    return TAKE[:begin] + "".join(takes) + TAKE[end:]
+
+
+def test_a_counter_that_is_taken_twice_is_hidden_once() -> None:
+    text = with_taken_places(taking(2), AVX2)
+    assert text.count("= call ptr asm") == 2 and "ptr %at.0," not in text
+    assert len(re.findall(r"ptr %weft\.place\.at\.[01],", text)) == 8
+    spec = spec_of(AVX2)
+    if spec.isa is AVX2:
+        assert emit_assembly(text, spec, FINAL)
+
+
+def test_lines_are_looked_at_once_for_all_counters() -> None:
+    text = taking(100)
+    with at_most(20 * text.count("\n")):
+        assert with_taken_places(text, AVX2).count("= call ptr asm") == 100
 
 
 @cuda.jit

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.analysis.sequential.reconstruction import Reconstruction
 
 _LONGEST_NAME = 200
-"""Loads of longer names are called as the program calls their values."""
+"""Of loads of longer names it is only said of what: a variable's name would be taken for that of a parameter."""
 
 
 def address_expression(made: Reconstruction, scope: Scope, value: Value) -> Expression:
@@ -109,7 +109,7 @@ def _place_of(made: Reconstruction, address: Expression, load: Instruction) -> t
         element = made.program.module.layout.store_size(load.accessed_type)
         name = f"{base.name}[{floor_division(offset, element)}]"
         # What is looked up where something was looked up has its name in it, twice where a remainder is taken.
-        return name if len(name) <= _LONGEST_NAME else value_name(load), type
+        return name if len(name) <= _LONGEST_NAME else f"{base.name}[...]", type
     return place_name(base.name, type, offset.offset)
 
 

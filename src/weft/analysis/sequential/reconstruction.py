@@ -82,7 +82,7 @@ class Reconstruction:
             self._known[key] = as_expression(self.symbol(scope, value, signed))
             self._active.add(key)
             try:
-                known = self._injected(self._expression(scope, value, signed))
+                known = self._injected(scope, self._expression(scope, value, signed))
             finally:
                 self._depth -= 1
                 self._active.discard(key)
@@ -91,16 +91,25 @@ class Reconstruction:
             self._known[key] = known
         return known
 
-    def _injected(self, value: Expression) -> Expression:
-        """The expression with the numbers that are given in the place of parameters."""
+    def _injected(self, scope: Scope, value: Expression) -> Expression:
+        """The expression with the numbers that are given in the place of parameters.
+
+        Where a parameter is written to, what is computed has its name, too, and is another number.
+        """
         values = self.program.values
         if not values:
             return value
+        while scope.parent is not None:
+            scope = scope.parent
+        given = {value_name(parameter) for parameter in scope.function.args}
         return value.substitute(
             {
                 s: as_expression(values[s.name])
                 for s in value.symbols()
-                if s.loop is None and s.name in values and not s.is_pointer
+                if s.loop is None
+                and s.name in values
+                and not s.is_pointer
+                and not (isinstance(s.origin, Instruction) and s.name in given)
             }
         )
 

@@ -33,8 +33,6 @@ _LOADED, _STORED = (
 _ADDRESS = re.compile(r"^  (?P<name>%[-\w.$]+) = getelementptr .*, i64 %")
 _STEP = re.compile(r"^  (?P<name>%[-\w.$]+) = (?:sext|zext|trunc|add|freeze|getelementptr)\b")
 _NAME = re.compile(r"%[-\w.$]+")
-_STEPS = 4
-"""From what is loaded to the address that it leads to."""
 
 
 def with_taken_places(text: str, isa: Isa) -> str:
@@ -49,21 +47,23 @@ def _with_hidden(function: str) -> str:
     if set(_LOADED.findall(function)).isdisjoint(_STORED.findall(function)):
         return function
     lines = function.split("\n")
-    hidden = [
-        (block, at)
-        for block in _blocks(lines)
-        for at, value in _counted(lines, block)
-        if _leads(lines, value)
-    ]
-    # From the end, so that what is before keeps its number.
-    for block, at in reversed(hidden):
-        place = f"%weft.place.{at[1:]}"
-        for n in block:
-            if _LOAD.match(lines[n]) or _STORE.match(lines[n]):
-                lines[n] = re.sub(rf"ptr {re.escape(at)}(?=,|$)", f"ptr {place}", lines[n])
-        defined = next(n for n in block if lines[n].startswith(f"  {at} = "))
-        lines[defined] += f'\n  {place} = call ptr asm "", "=r,0"(ptr {at}) nounwind memory(none)'
-    return "\n".join(lines) if hidden else function
+    leading = _leading(lines)
+    is_changed = False
+    for block in _blocks(lines):
+        hidden = {at for at, value in _counted(lines, block) if value in leading}
+        for n in block if hidden else ():
+            if (address := _ADDRESS.match(lines[n])) and address["name"] in hidden:
+                at = address["name"]
+                lines[n] += f'\n  {_place(at)} = call ptr asm "", "=r,0"(ptr {at}) nounwind memory(none)'
+            elif (access := _LOAD.match(lines[n]) or _STORE.match(lines[n])) and access["at"] in hidden:
+                begin, end = access.span("at")
+                lines[n] = lines[n][:begin] + _place(access["at"]) + lines[n][end:]
+            is_changed = True
+    return "\n".join(lines) if is_changed else function
+
+
+def _place(address: str) -> str:
+    return f"%weft.place.{address[1:]}"
 
 
 def _blocks(lines: list[str]) -> Iterator[range]:
@@ -87,12 +87,14 @@ def _counted(lines: list[str], block: range) -> Iterator[tuple[str, str]]:
             yield store["at"], loaded.pop(store["at"])
 
 
-def _leads(lines: list[str], value: str) -> bool:
-    """Whether something is stored at an address that is computed of a value."""
-    reached = {value}
-    for _ in range(_STEPS):
-        for line in lines:
-            step = _STEP.match(line)
-            if step and not reached.isdisjoint(_NAME.findall(line, step.end())):
-                reached.add(step["name"])
-    return any((store := _PUT.match(line)) and store["at"] in reached for line in lines)
+def _leading(lines: list[str]) -> set[str]:
+    """What the addresses are computed of that something is stored at, and these."""
+    parts = {step["name"]: _NAME.findall(line, step.end()) for line in lines if (step := _STEP.match(line))}
+    found: set[str] = set()
+    work = [store["at"] for line in lines if (store := _PUT.match(line))]
+    while work:
+        name = work.pop()
+        if name not in found:
+            found.add(name)
+            work += parts.get(name, ())
+    return found

@@ -49,6 +49,7 @@ from weft.transform.numbers.meetings import (
     behind_operands,
     find_meetings,
     is_whole,
+    may_meet,
 )
 from weft.transform.numbers.small_numbers import SmallNumbers, find_small_numbers, known_by, root_of
 from weft.transform.numbers.stretch_question import StretchQuestion
@@ -87,11 +88,15 @@ def add_aligned_version(
     analyze_copy
         Analyzes a copy, by which it is judged.
     """
-    added = False
+    added = is_new = False
     for part in parts_of(function):
-        if added:
+        if not may_meet(part):
+            continue
+        if is_new:
+            # Functions of many rounds have many parts that stay as they are.
             divergence = analyze_copy(function)
-        added |= _add_to(part, function, divergence, width, analyze_copy)
+        is_new = _add_to(part, function, divergence, width, analyze_copy)
+        added |= is_new
     return added
 
 

@@ -65,6 +65,13 @@ def find_meetings(part: Part, divergence: Divergence, width: int) -> list[Meetin
     return _together(part, list(found.values()))
 
 
+def may_meet(part: Part) -> bool:
+    """Whether a part masks, shifts or divides anything, without which there is nothing to find."""
+    return any(
+        i.op in KEEPING or i.op in _DROPPING for b in (part.head, *part.blocks) for i in b.instructions
+    )
+
+
 def divides_into_stretches(divergence: Divergence, width: int) -> bool:
     """Whether some address has a shape where a lane group meets whole stretches of what its threads divide by."""
     return any(
