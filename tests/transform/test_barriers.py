@@ -18,6 +18,7 @@ from weft.ir.writer import write_module
 from weft.transform.groups.single_lane import run_single_lane
 from weft.transform.groups.work_items import lower_work_items
 from weft.transform.splitting.barriers import BarrierProgram, split_at_barriers
+from weft.transform.splitting.continuations import frame_arguments
 
 THREADS = 8
 IDS = """
@@ -464,3 +465,44 @@ def test_a_barrier_in_a_called_function_is_refused():
     )
     with pytest.raises(UnsupportedError, match="recursive function 'inner'"):
         split_at_barriers(module, module.functions["k"])
+
+
+HANDED_ON = """
+entry:
+IDS
+  %own = load i32, ptr %at
+  %other = load i32, ptr %mirror.at
+  call void @weft.barrier()
+  store i32 %other, ptr %at
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %again ]
+  %sum = phi i32 [ %own, %entry ], [ %more, %again ]
+  call void @weft.barrier()
+  %there = load i32, ptr %mirror.at
+  %more = add i32 %sum, %there
+  %leave = icmp ugt i32 %more, 30
+  br i1 %leave, label %exit, label %again
+again:
+  %next = add i32 %i, 1
+  %goes.on = icmp ult i32 %next, %n
+  br i1 %goes.on, label %loop, label %exit
+exit:
+  %left = phi i32 [ 0, %loop ], [ %own, %again ]
+  %result = add i32 %left, %more
+  store i32 %result, ptr %to
+  ret void
+"""
+
+
+def test_what_a_part_does_not_compute_is_saved_once() -> None:
+    """`own` stays in the frame across the rounds of the loop; its sum and its count are saved in each."""
+    check(HANDED_ON, 1, 2, 5)
+    _, program = split(HANDED_ON)
+    saved: list[set[str]] = []
+    for continuation in program.continuations:
+        frame = frame_arguments(continuation.function)[0]
+        stores = [i for i in continuation.function.instructions() if i.op == "store"]
+        own = [i for i in stores if frame in (i.pointer, *getattr(i.pointer, "operands", ()))]
+        saved.append({i.operands[0].name.split(".")[0] for i in own})
+    assert saved == [{"other", "own"}, {"sum", "i"}, {"sum", "i"}]

@@ -103,7 +103,9 @@ class ContinuationBuilder(Struct):
         resumed = self._resume_values(entry, number, live, values, origins)
         Builder(entry).br(copies[start])
         ends = {
-            self._end_at_barrier(b, values, resumed) for b in reached if self._ending_barrier(b) is not None
+            self._end_at_barrier(b, values, resumed, number)
+            for b in reached
+            if self._ending_barrier(b) is not None
         }
         for block in reached:
             if block.terminator.op == "ret":
@@ -182,11 +184,12 @@ class ContinuationBuilder(Struct):
         return resumed
 
     def _end_at_barrier(
-        self, block: BasicBlock, values: Mapping[Value, Value], resumed: Mapping[Value, Value]
+        self, block: BasicBlock, values: Mapping[Value, Value], resumed: Mapping[Value, Value], begun: int
     ) -> int:
         """Let the copy of `block` save what its barrier keeps, and return the barrier's number.
 
-        Values are saved by all threads that are there, also where the barrier is under a mask.
+        Values are saved by all threads that are there, also where the barrier is under a mask. What barrier `begun` has
+        kept and this part does not compute is still in the frame: its slot is that of nothing else that is kept here.
         """
         barrier = self._ending_barrier(block)
         assert barrier is not None
@@ -213,8 +216,13 @@ class ContinuationBuilder(Struct):
             copy.block.terminator.erase()
             Builder(copy.block).br(last).loc = loc
             builder = Builder(last)
+        unchanged = (
+            {v for v in self.kept[begun - 1] if v not in values and v not in self.numbers} if begun else ()
+        )
         for value in self.kept[number - 1]:
             where, slot = self._place(value, frame, common)
+            if where is frame and value in unchanged:
+                continue
             here = values.get(value, value)
             if value in self.numbers:
                 here = resumed.get(value, Poison(value.type))
