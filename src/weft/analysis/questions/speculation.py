@@ -222,10 +222,16 @@ class Speculation(Struct):
             found = self.graph.ahead(here)
             ahead[here] = found.load is not None or (found.following or False)
             pending.extend(found.following or ())
-        wrong = {s for s, following in ahead.items() if following is False}
-        while more := {
-            s for s, f in ahead.items() if s not in wrong and isinstance(f, tuple) and wrong.intersection(f)
-        }:
-            wrong |= more
+        before: dict[State, list[State]] = {}
+        for one, following in ahead.items():
+            for other in following if isinstance(following, tuple) else ():
+                before.setdefault(other, []).append(one)
+        wrong: set[State] = set()
+        pending = [one for one, following in ahead.items() if following is False]
+        while pending:
+            here = pending.pop()
+            if here not in wrong:
+                wrong.add(here)
+                pending += before.get(here, ())
         self._read.update((s, s not in wrong) for s in ahead)
         return self._read[state]
