@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 
@@ -74,3 +75,34 @@ def test_same_module_gives_same_bytes_and_key_tells_targets_apart():
     avx512, avx2 = TargetSpec.of_isa(AVX512), TargetSpec.of_isa(AVX2)
     assert emit_object(ADD_16, avx512, FINAL) == emit_object(ADD_16, avx512, FINAL)
     assert len({spec.key for spec in (avx512, avx2, TargetSpec.of_isa(AVX2, level=1))}) == 3
+
+
+def test_indices_of_many_choices_are_soon_machine_code():
+    """LLVM took minutes for these, cubes of their number and more: it is held to shorter sums."""
+    many = 150
+    asked = "".join(f"  %c{k} = icmp sgt i64 %m, {k}\n" for k in range(many))
+    chosen = "".join(
+        f"  %a{k} = add i64 %t{k}, {k}\n  %b{k} = add i64 %t{k}, %n\n"
+        f"  %t{k + 1} = select i1 %c{k}, i64 %a{k}, i64 %b{k}\n"
+        for k in range(many)
+    )
+    text = f"""
+define void @f(ptr %x, ptr %y, i64 %n, i64 %m) {{
+entry:
+{asked}  br label %loop
+loop:
+  %t0 = phi i64 [ 0, %entry ], [ %next, %loop ]
+{chosen}  %from = getelementptr i64, ptr %x, i64 %t{many}
+  %v = load i64, ptr %from
+  %to = getelementptr i64, ptr %y, i64 %t0
+  store i64 %v, ptr %to
+  %next = add nuw nsw i64 %t0, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %out
+out:
+  ret void
+}}
+"""
+    begin = time.process_time()
+    assert emit_assembly(text, TargetSpec.of_isa(SSE4), FINAL).count("cmov") >= many
+    assert time.process_time() - begin < 5

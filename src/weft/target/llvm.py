@@ -67,6 +67,7 @@ class TargetMachine:
 
     def __init__(self, triple: str, cpu: str, features: str, level: int) -> None:
         _initialize(triple.startswith(_native_arch()))
+        _restrain_scalar_evolution()
         # Level 0 of aarch64 is another code generator, which knows fewer vectors: it stops the process at some of
         # pointers.
         opt = max(level, 1) if triple.startswith("aarch64") else level
@@ -332,6 +333,13 @@ def _restrain_newgvn() -> None:
     # Its "φ of operations" makes new φs, a partial redundancy elimination in small, and was the part of
     # NewGVN that miscompiled (llvm-project issue 53277 and others).
     binding.set_option("weft", "--enable-phi-of-ops=false")
+
+
+@functools.cache
+def _restrain_scalar_evolution() -> None:
+    # Sums of more terms are taken as they stand. LLVM takes 4096 for many, and its reduction of the strength of
+    # loops builds each sum of a hundred choices again and again.
+    binding.set_option("weft", "--scalar-evolution-huge-expr-threshold=100")
 
 
 _RENAMED = {"DW_CC_LLVM_OpenCLKernel": "DW_CC_LLVM_DeviceKernel"}
