@@ -9,8 +9,8 @@ A copy of the row on the stack can take its place (`weft.transform.loops.local_r
 side by side, where they gather and scatter in the array. What is said of a row rests on this:
 
 * All accesses of the array in the loop have one address but for the column: the array, plus the number of a row times
-  the elements of a row. The number is the loop's counter plus what the loop does not change, so each iteration has
-  another one.
+  the elements of a row (`weft.analysis.loops.own_places`). Each iteration has another number. A row may be a matrix,
+  of which ranges say how many lines there are, and elements of a line.
 * Columns are in the row. Either ranges say so (`Ranges`): then there need only be as many columns as elements from one
   row to the next. Or the array has as many elements in a row as there are from one to the next, and an index of the
   last dimension that is not in it is undefined in the source. That is not so where the source gives arrays another
@@ -36,12 +36,13 @@ from msgspec import Struct
 from weft.analysis.integers.intervals import Interval
 from weft.analysis.integers.ranges import Ranges
 from weft.analysis.loops.computed_of import computed_of
-from weft.analysis.loops.counted_loops import CountedLoop, counted_loop, known_iterations
+from weft.analysis.loops.counted_loops import CountedLoop, counted_loop
 from weft.analysis.loops.iteration_parts import part_around
-from weft.analysis.loops.shared_columns import SharedColumns
+from weft.analysis.loops.own_places import OwnPlace, OwnPlaces, Pitch, Terms
+from weft.analysis.loops.row_uses import Access, RowUses
 from weft.analysis.memory.alias import Location, are_apart, locate
 from weft.analysis.sequential.scope import ArrayParameters
-from weft.graph.loops import Loop, loop_forest
+from weft.graph.loops import Loop
 from weft.ir import Argument, BasicBlock, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import CFGView
 from weft.ir.effects import is_convergent, may_not_return, may_read, may_write
@@ -57,27 +58,15 @@ LONGEST = 512
 SHORTEST = 4
 """Elements of a row, at least; others are written out (`weft.passes.nests.short_rows`)."""
 
-LEAST_ACCESSES = 6
-"""Accesses of an element in one iteration, at least: the copy and what is copied back are four."""
-
-UNKNOWN_ROUNDS = 8
-"""Iterations of a loop of which the program does not say how many there are."""
-
 MOST_BLOCKS = 64
 """Of a loop that is looked at."""
 
-_PRODUCTS = ("add", "sub", "mul", "shl")
-"""Sums and products."""
+_NUMBERS = ("add", "sub", "mul", "shl", "or", "xor")
+"""Of what an address is computed."""
+
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 _SILENT = ("llvm.lifetime.", "llvm.assume", "llvm.dbg.")
-
-
-class Access(Struct, frozen=True):
-    """A load or a store, and its column: the sum of values times numbers of elements, and elements."""
-
-    instruction: Instruction
-    terms: tuple[tuple[Value, int], ...]
-    offset: int
 
 
 class RowInPlace(Struct, frozen=True):
@@ -92,7 +81,7 @@ class RowInPlace(Struct, frozen=True):
     number
         The number of the row, computed in the loop of its counter and of what the loop does not change.
     pitch
-        Elements from one row to the next: a constant, or the last extent of the array.
+        Elements from one row to the next.
     length
         Elements of the copy.
     is_whole
@@ -102,17 +91,20 @@ class RowInPlace(Struct, frozen=True):
         All accesses of the array.
     others
         Arrays that other accesses go to, and that are not known to be apart.
+    line
+        The last extent of the array, and what it has to be, if that is not known.
     """
 
     array: ArrayParameters
     base: Argument
     type: Type
     number: Value
-    pitch: Value
+    pitch: Pitch
     length: int
     is_whole: bool
     accesses: tuple[Access, ...]
     others: tuple[ArrayParameters, ...]
+    line: tuple[Argument, int] | None = None
 
 
 class RowLoop(Struct, frozen=True):
@@ -185,13 +177,10 @@ class _Finder:
         "_counted",
         "_found",
         "_function",
-        "_inside",
         "_loop",
-        "_numbers",
-        "_of_counter",
+        "_places",
         "_ranges",
-        "_rounds",
-        "_shared",
+        "_uses",
         "_view",
     )
 
@@ -206,14 +195,9 @@ class _Finder:
     ) -> None:
         self._function, self._view, self._loop, self._counted = function, view, loop, counted
         self._ranges = ranges
-        self._inside = set(counted.blocks)
-        self._shared = SharedColumns(view, loop)
-        # What is computed of the loop's counter, and what is that counter plus what the loop does not change.
-        counter = counted.counter.phi
-        self._of_counter = computed_of([counter], lambda i, _: i.block in self._inside and i.op in _PRODUCTS)
-        self._numbers = computed_of([counter], self._moves)
+        self._uses = RowUses(view, loop, ranges)
+        self._places = OwnPlaces(function, counted.counter.phi, set(counted.blocks))
         self._found = [(access, locate(access.pointer, function.layout)) for access in accesses]
-        self._rounds: dict[int, int] = {}
 
     def row(
         self, array: ArrayParameters, base: Value, arrays: Sequence[ArrayParameters]
@@ -230,65 +214,62 @@ class _Finder:
         if any(access.accessed_type != type for access, _ in own):
             return None
         longest = min(LONGEST, LARGEST // size)
-        number: Value | None = None
-        pitch: Value | None = None
-        accesses: list[Access] = []
-        for access, place in own:
-            row = self._row_of(place, size, array)
-            if row is None or place.offset % size:
-                return None
-            factor = row[0]
-            if number is None or pitch is None:
-                _, number, pitch = row
-            if not _is_same(number, row[1]) or not _is_same(pitch, row[2]):
-                return None
-            terms = tuple(
-                (value, by) for each, by in place.terms.items() if each is not factor
-                if (value := self._known_choice(each, access.block)) is not None
-            )  # fmt: skip
-            if any(by % size or value.type is not I64 for value, by in terms):
-                return None
-            scaled = tuple((value, by // size) for value, by in terms)
-            accesses.append(Access(access, scaled, place.offset // size))
-        assert number is not None and pitch is not None
+        places = [self._places.of(place, size, array) for _, place in own]
+        first = places[0]
+        if first is None:
+            return None
+        if any(p is None or p.pitch != first.pitch or not _is_same(p.number, first.number) for p in places):
+            return None
+        line = self._line(own, places, longest)
+        if first.pitch.length is not None and line is None:
+            return None
+        accesses = [
+            self._access(access, place if line is None else place.with_lines_of(line))
+            for (access, _), place in zip(own, places, strict=True)
+            if place is not None
+        ]
+        if any(value.type is not I64 for access in accesses for value, _ in access.terms):
+            return None
+        pitch = first.pitch if line is None else first.with_lines_of(line).pitch
         length = self._length(accesses, pitch, longest)
         if length is None:
             return None
         others = self._others(base, arrays)
-        if others is None or not self._pays(accesses):
+        in_matrix = pitch.extent is not None and pitch.times > 1
+        if others is None or not self._uses.pay(accesses, length if in_matrix else None):
             return None
-        is_whole = length == 0
+        known = None if line is None or first.pitch.length is None else (first.pitch.length, line)
         return RowInPlace(
-            array, base, type, number, pitch, length or longest, is_whole, tuple(accesses), others
+            array,
+            base,
+            type,
+            first.number,
+            pitch,
+            length or longest,
+            length == 0,
+            tuple(accesses),
+            others,
+            known,
         )
 
-    def _row_of(
-        self, place: Location, size: int, array: ArrayParameters
-    ) -> tuple[Value, Value, Value] | None:
-        """What an address has of the row: the term of it, the number of the row, and the pitch."""
-        varying = [(v, by) for v, by in place.terms.items() if v in self._of_counter]
-        if len(varying) != 1:
-            return None
-        factor, scale = varying[0]
-        if factor in self._numbers:
-            return (factor, factor, ConstInt(I64, scale // size)) if scale % size == 0 < scale else None
-        if not isinstance(factor, Instruction) or factor.op != "mul" or scale != size:
-            return None
-        extent = self._function.args[array.extents[-1]]
-        for number, pitch in (factor.operands, factor.operands[::-1]):
-            if number in self._numbers and pitch is extent and pitch.type is I64 and len(array.extents) > 1:
-                return factor, number, pitch
-        return None
+    def _line(
+        self, own: Sequence[tuple[Instruction, Location]], places: Sequence[OwnPlace | None], longest: int
+    ) -> int | None:
+        """Elements of a line of a matrix, if that is what places are in, and all that they are in of one is known."""
+        most = 0
+        for (access, _), place in zip(own, places, strict=True):
+            assert place is not None
+            if place.pitch.length is None:
+                return None
+            seen = self._columns(access.block, place.terms, place.offset)
+            if seen is None or seen.lo < 0 or seen.hi >= longest:
+                return None
+            most = max(most, seen.hi + 1)
+        return most
 
-    def _moves(self, i: Instruction, number: Value) -> bool:
-        """Whether it adds to a number what the loop does not change, or subtracts that."""
-        if i.block not in self._inside or i.op not in ("add", "sub"):
-            return False
-        a, b = i.operands
-        return (a is number and self._stays(b)) or (i.op == "add" and b is number and self._stays(a))
-
-    def _stays(self, value: Value) -> bool:
-        return not isinstance(value, Instruction) or value.block not in self._inside
+    def _access(self, access: Instruction, place: OwnPlace) -> Access:
+        terms = ((self._known_choice(each, access.block), by) for each, by in place.terms)
+        return Access(access, tuple((v, by) for v, by in terms if v is not None), place.offset)
 
     def _known_choice(self, value: Value, block: BasicBlock | None) -> Value | None:
         """A term of a column, or none if it is 0: an index is known not to count from the end."""
@@ -301,31 +282,43 @@ class _Finder:
                     return None if isinstance(natural, ConstInt) and natural.value == 0 else natural
         return value
 
-    def _length(self, accesses: Sequence[Access], pitch: Value, longest: int) -> int | None:
+    def _length(self, accesses: Sequence[Access], pitch: Pitch, longest: int) -> int | None:
         """Elements that columns are known to be in; 0 for those of a row; None where nobody knows."""
-        known = [self._columns(access) for access in accesses]
+        known = [self._columns(a.instruction.block, a.terms, a.offset) for a in accesses]
         length = 0
         if all(seen is not None and seen.lo >= 0 and seen.hi < longest for seen in known):
             length = max(seen.hi + 1 for seen in known if seen is not None)
-        if isinstance(pitch, ConstInt):
-            return length if SHORTEST <= length <= pitch.value else None
-        if length:
+        if pitch.extent is None:
+            return length if SHORTEST <= length <= pitch.times else None
+        if length or pitch.times > 1:
             return length if length >= SHORTEST else None
         module = self._function.module
         if module is None or RESHAPED in module.named_metadata:
             return None
-        taken_apart = computed_of([pitch], lambda i, _: i.op in (*_PRODUCTS, "or", "xor"))
+        taken_apart = computed_of([pitch.extent], lambda i, _: i.op in _NUMBERS)
         return None if any(v in taken_apart for access in accesses for v, _ in access.terms) else 0
 
-    def _columns(self, access: Access) -> Interval | None:
-        low = high = access.offset
-        for value, by in access.terms:
-            seen = self._ranges.at(value, access.instruction.block)
+    def _columns(self, block: BasicBlock | None, terms: Terms, offset: int) -> Interval | None:
+        """What a column is in."""
+        low = high = offset
+        for value, by in terms:
+            seen = self._range(value, block)
             if seen is None:
                 return None
             low += min(by * seen.lo, by * seen.hi)
             high += max(by * seen.lo, by * seen.hi)
         return Interval(low, high)
+
+    def _range(self, value: Value, block: BasicBlock | None) -> Interval | None:
+        """What a value is in: a sum that is computed before a test of what it is a sum of is in its range, too."""
+        seen = self._ranges.at(value, block)
+        if isinstance(value, Instruction) and value.op == "add" and isinstance(value.operands[1], ConstInt):
+            before, by = self._ranges.at(value.operands[0], block), value.operands[1].signed
+            if before is not None and before.lo + by >= _LEAST and before.hi + by <= _GREATEST:
+                moved = Interval(before.lo + by, before.hi + by)
+                if seen is None or moved.hi - moved.lo < seen.hi - seen.lo:
+                    return moved
+        return seen
 
     def _others(self, base: Value, arrays: Sequence[ArrayParameters]) -> tuple[ArrayParameters, ...] | None:
         """What has to be apart from an array, if it can be tested."""
@@ -338,39 +331,6 @@ class _Finder:
                 return None
             found[place.base] = array
         return tuple(found.values())
-
-    def _pays(self, accesses: Sequence[Access]) -> bool:
-        """Whether lanes would access their copies at one place, often enough, and at several columns."""
-        if len({(access.terms, access.offset) for access in accesses}) < 2:
-            return False
-        for access in accesses:
-            block = access.instruction.block
-            assert block is not None
-            values = [value for value, _ in access.terms]
-            if not self._shared.reached(block) or not all(map(self._shared.of, values)):
-                return False
-        return sum(self._accesses_of_element(access) for access in accesses) >= LEAST_ACCESSES
-
-    def _accesses_of_element(self, access: Access) -> int:
-        """How often a nest goes along the row: the iterations of the loops around the innermost one."""
-        block = access.instruction.block
-        assert block is not None
-        innermost = loop_forest(self._view.cfg).innermost[self._view.index[block]]
-        assert innermost is not None
-        around = [x for x in innermost.ancestors() if x is not innermost and x is not self._loop]
-        rounds = 0
-        for each in around:
-            if not self._loop.contains(each):
-                break
-            rounds = max(rounds, 1) * self._iterations(each)
-        return rounds
-
-    def _iterations(self, loop: Loop) -> int:
-        if loop.header not in self._rounds:
-            counted = counted_loop(self._view, loop)
-            known = known_iterations(counted) if isinstance(counted, CountedLoop) else None
-            self._rounds[loop.header] = UNKNOWN_ROUNDS if known is None else known
-        return self._rounds[loop.header]
 
 
 def _is_plain(type: Type, size: int) -> bool:

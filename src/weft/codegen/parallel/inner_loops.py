@@ -18,9 +18,9 @@ from weft.analysis.loops.along_rows import (
     is_along_rows,
     is_short,
 )
+from weft.analysis.loops.own_copies import copies_own, is_on_stack
 from weft.analysis.loops.parallel_nests import NEAR
 from weft.analysis.loops.running_values import side_by_side
-from weft.analysis.memory.alias import locate
 from weft.graph.loops import Loop, loop_forest
 from weft.ir import Function, Instruction, Value
 from weft.ir.cfg_view import CFGView, cfg_of
@@ -65,10 +65,12 @@ def prefers_inner_loops(function: Function, divergence: Divergence, *, reordered
         # What all lanes share costs little either way. In a loop around, rows of lanes are near when they come again.
         in_one_walk = reordered and loop.parent is None
         inside = {view.blocks[b] for b in loop.blocks}
+        if copies_own(inside, layout):
+            continue
         for access in (i for block in inside for i in block.instructions):
             if in_order and math_function(access.callee_name or "") is not None:
                 near += CALL
-            if access.op not in ("load", "store") or _is_on_stack(access, layout):
+            if access.op not in ("load", "store") or is_on_stack(access, layout):
                 continue
             if in_one_walk and divergence.is_uniform(access.pointer):
                 continue
@@ -92,12 +94,6 @@ def _is_in_a_walk(loop: Loop, view: CFGView, divergence: Divergence) -> bool:
             return True
         around = around.parent
     return False
-
-
-def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
-    """Whether an access is one to an object of the iteration itself: of these lanes have theirs side by side."""
-    base = locate(access.pointer, layout).base
-    return isinstance(base, Instruction) and base.op == "alloca"
 
 
 def _is_near(access: Instruction, divergence: Divergence, layout: DataLayout) -> bool:

@@ -24,7 +24,7 @@ from weft.analysis.sequential.scope import ArrayParameters
 from weft.diag.remarks import RemarkKind
 from weft.graph.block_index import block_index
 from weft.graph.loops import Loop, loop_forest
-from weft.ir import TRUE, BasicBlock, Builder, ConstInt, Function, Value
+from weft.ir import TRUE, BasicBlock, Builder, Function, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_view import CFGView, cfg_of
 from weft.ir.intrinsics import WRITABLE_ATTRIBUTE
@@ -134,20 +134,24 @@ class _Tests(Struct):
 
     def _fits(self, build: Builder, row: RowInPlace) -> None:
         length = const_int(row.length)
+        if row.line is not None:
+            extent, elements = row.line
+            self.holds.append(build.icmp("eq", extent, const_int(elements)))
         if row.is_whole:
-            self.holds.append(build.icmp("ule", row.pitch, length))
-        elif not isinstance(row.pitch, ConstInt):
-            self.holds.append(build.icmp("uge", row.pitch, length))
+            self.holds.append(build.icmp("ule", row.pitch.build(build), length))
+        elif row.pitch.extent is not None:
+            self.holds.append(build.icmp("uge", row.pitch.build(build), length))
 
     def _in_array(self, build: Builder, row: RowInPlace, iterations: Value) -> None:
         """The first and the last row are in the array, and there are no more between them than it has."""
         counted = self.found.counted
         extents = [self.function.args[e] for e in row.array.extents]
+        if row.pitch.extent in extents:
+            extents.remove(row.pitch.extent)
         rows: Value = const_int(1)
-        for extent in extents if isinstance(row.pitch, ConstInt) else extents[:-1]:
+        for extent in extents:
             rows = build.binary("mul", rows, extent)
-        if isinstance(row.pitch, ConstInt):
-            rows = build.binary("udiv", rows, row.pitch)
+        rows = build.binary("udiv", rows, const_int(row.pitch.times))
         known: dict[Value, Value] = {counted.counter.phi: counted.counter.start}
         first = rebuilt(build, row.number, known, set(counted.blocks), flags=False)
         behind = build.binary("sub", iterations, const_int(1))

@@ -15,6 +15,7 @@ from weft.analysis.loops.along_rows import is_along, is_elsewhere, is_short
 from weft.analysis.loops.counted_loops import counted_loop, known_iterations
 from weft.analysis.loops.left_scalar import FEWEST, left_scalar
 from weft.analysis.loops.loop_promises import loop_promises
+from weft.analysis.loops.own_copies import copies_back, is_on_stack
 from weft.analysis.loops.parallel_nests import depends_on
 from weft.analysis.loops.row_loops import LONGEST_KNOWN
 from weft.analysis.memory.alias import is_identified, locate
@@ -63,6 +64,9 @@ def wanted_nests(function: Function, layout: DataLayout, isa: Isa) -> Iterator[t
                 yield view.blocks[loop.header], False
             continue
         inside = _loops_of(loop)[1:]
+        if any(copies_back([view.blocks[b] for b in each.blocks], layout) for each in inside):
+            # What each iteration does to objects of its own is side by side for lanes along the loop around.
+            continue
         if (
             _fills_structures(loop, view, layout)
             or _calls_mathematics(loop, view)
@@ -98,7 +102,7 @@ def _stores_inside(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     """Whether loops in one store to arrays, and only read and write there."""
     inside = {b for loop in outer.children for b in loop.blocks}
     accesses = [i for b in inside for i in view.blocks[b].instructions if i.op in ("load", "store")]
-    return any(i.op == "store" for i in accesses) and not any(_is_on_stack(i, layout) for i in accesses)
+    return any(i.op == "store" for i in accesses) and not any(is_on_stack(i, layout) for i in accesses)
 
 
 def _calls_mathematics(outer: Loop, view: CFGView) -> bool:
@@ -150,7 +154,7 @@ def _is_beyond_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     the iterations of the outer loop lie side by side for lanes along that.
     """
     around = (i for n in outer.blocks for i in view.blocks[n].instructions)
-    if any(i.op in ("load", "store") and _is_on_stack(i, layout) for i in around):
+    if any(i.op in ("load", "store") and is_on_stack(i, layout) for i in around):
         return False
     above = dominator_tree(view.cfg)
     for loop in _loops_of(outer)[1:]:
@@ -172,9 +176,7 @@ def _has_windows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
     """
     for loop in _loops_of(outer)[1:]:
         inside = {view.blocks[b] for b in loop.blocks}
-        stores = [
-            i for b in inside for i in b.instructions if i.op == "store" and not _is_on_stack(i, layout)
-        ]
+        stores = [i for b in inside for i in b.instructions if i.op == "store" and not is_on_stack(i, layout)]
         if not (loop.children and stores) or is_short(loop, view, None):
             continue
         if not all(_has_known_rows(each, view) for each in _loops_of(loop)[1:]):
@@ -194,7 +196,7 @@ def _turns_rows(outer: Loop, view: CFGView, layout: DataLayout) -> bool:
             continue
         blocks = [view.blocks[n] for n in loop.blocks]
         accesses = [i for block in blocks for i in block.instructions if i.op in ("load", "store")]
-        if any(_is_on_stack(i, layout) for i in accesses):
+        if any(is_on_stack(i, layout) for i in accesses):
             continue
         across = [i for i in accesses if not is_along(i, set(blocks), layout)]
         around = set(loop.ancestors()) - {loop, outer}
@@ -211,11 +213,6 @@ def _steps_by_one(access: Instruction, headers: set[BasicBlock], layout: DataLay
         scale == size and isinstance(index, Instruction) and index.is_phi and index.block in headers
         for index, scale in place.terms.items()
     )
-
-
-def _is_on_stack(access: Instruction, layout: DataLayout) -> bool:
-    base = locate(access.pointer, layout).base
-    return isinstance(base, Instruction) and base.op == "alloca"
 
 
 def _has_neighbours_across_stores(blocks: tuple[BasicBlock, ...], layout: DataLayout) -> bool:

@@ -16,7 +16,8 @@ its row is stored as it was.
 
 from __future__ import annotations
 
-from weft.analysis.loops.rows_in_place import Access, RowInPlace, RowLoop
+from weft.analysis.loops.row_uses import Access
+from weft.analysis.loops.rows_in_place import RowInPlace, RowLoop
 from weft.ir import BasicBlock, Builder, Function, Instruction, Value
 from weft.ir.builder import const_int
 from weft.ir.cfg_edit import remove_dead_instructions, split_block
@@ -78,10 +79,11 @@ def _copy(
     phi = found.counted.counter.phi
     # It may come to no access: flags that hold for these say nothing here.
     number = rebuilt(build, row.number, {phi: phi}, inside, flags=False)
+    pitch = row.pitch.build(build)
     first = build.gep(
-        row.type, row.base, (build.binary("mul", number, row.pitch, ("nuw", "nsw")),), ("inbounds",)
+        row.type, row.base, (build.binary("mul", number, pitch, ("nuw", "nsw")),), ("inbounds",)
     )
-    length = row.pitch if row.is_whole else const_int(row.length)
+    length = pitch if row.is_whole else const_int(row.length)
     build.at_end(heads)
     column = build.phi(I64, name="column")
     build.cond_br(build.icmp("ult", column, length), cell, behind)
