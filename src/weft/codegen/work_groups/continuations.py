@@ -30,7 +30,7 @@ from weft.codegen.work_groups.group_values import GroupValues
 from weft.graph.loops import loop_forest
 from weft.ir import BasicBlock, Builder, ConstInt, Function, Instruction, Value
 from weft.ir.cfg_view import cfg_of
-from weft.ir.types import I8, I32, I64, Type, pointer
+from weft.ir.types import I8, I32, I64, Type
 from weft.transform.groups.work_items import WORK_ITEM_PARAMETERS, WorkItems
 from weft.transform.splitting.barriers import FINISHED, FRAME_PARAMETERS, BarrierProgram
 from weft.transform.splitting.continuations import ARRIVED, VOTED
@@ -164,15 +164,14 @@ def run_continuations(
     """
     builder, function = group.builder, group.function
     lane_groups = count_lane_groups(group, program.lanes, program.linear)
-    common = builder.gep(I8, scratch, (_i64(program.split.common_bytes),))
-    frames = builder.gep(I8, common, (_i64(program.split.common_bytes),))
+    frames = builder.gep(I8, scratch, (_i64(2 * program.split.common_bytes),))
     live = builder.gep(I8, frames, (builder.binary("mul", lane_groups, _i64(program.split.frame_bytes)),))
     aside = builder.gep(I64, live, (lane_groups,))
-    rounds = Rounds(group, program, arena, frames, live, aside, error, number)
+    rounds = Rounds(group, program, arena, scratch, frames, live, aside, error, number)
     voted = builder.gep(I8, arena, (_i64(VOTED),))
     builder.store(ConstInt(I32, 0), arena, align=4)
 
-    first, known_first, told_first = _start(builder, resumed, scratch, common)
+    first, known_first = _start(builder, resumed, program.split.common_bytes)
     before = builder.block
     round_block = function.add_block("round")
     assert before is not None
@@ -181,9 +180,8 @@ def run_continuations(
     current = builder.phi(I32, "barrier")
     current.add_incoming(first, before)
     # What one round keeps for all lane groups is read by the next one, and each is still read while others write.
-    known, told = builder.phi(pointer(), "common"), builder.phi(pointer(), "common.next")
+    known = builder.phi(I64, "common.at")
     known.add_incoming(known_first, before)
-    told.add_incoming(told_first, before)
     next_round = function.add_block("round.next")
     group_done = function.add_block("group.finished")
     seen = Builder(next_round).phi(I32, "seen")
@@ -193,7 +191,7 @@ def run_continuations(
     builder.switch(current, unknown, list(enumerate(cases)))
     for k, case in enumerate(cases):
         builder.at_end(case)
-        result = rounds.run(k, known, told)
+        result = rounds.run(k, known)
         assert builder.block is not None
         seen.add_incoming(result, builder.block)
         builder.br(next_round)
@@ -201,8 +199,8 @@ def run_continuations(
     builder.store(builder.load(I32, arena, align=4), voted, align=4)
     builder.store(ConstInt(I32, 0), arena, align=4)
     current.add_incoming(seen, next_round)
-    known.add_incoming(told, next_round)
-    told.add_incoming(known, next_round)
+    known_next = builder.binary("sub", _i64(program.split.common_bytes), known)
+    known.add_incoming(known_next, next_round)
     finished: Value = builder.icmp("eq", seen, ConstInt(I32, FINISHED))
     stops = finished
     for barrier in sorted(program.split.of_grid):
@@ -211,23 +209,20 @@ def run_continuations(
     builder.at_end(group_done)
     if resumed is not None:
         builder.store(seen, resumed, align=4)
-        swapped = builder.cast("zext", builder.icmp("ne", told, scratch), I32)
+        swapped = builder.cast("zext", builder.icmp("ne", known_next, _i64(0)), I32)
         builder.store(swapped, builder.gep(I32, resumed, (_i64(1),)), align=4)
 
 
-def _start(
-    builder: Builder, resumed: Value | None, scratch: Value, common: Value
-) -> tuple[Value, Value, Value]:
-    """The continuation that a group begins with, and where values kept once for the group are read and written."""
+def _start(builder: Builder, resumed: Value | None, common_bytes: int) -> tuple[Value, Value]:
+    """The continuation that a group begins with, and which of the two places for values kept once is read."""
     if resumed is None:
-        return ConstInt(I32, 0), scratch, common
+        return ConstInt(I32, 0), _i64(0)
     swapped = builder.icmp(
         "ne", builder.load(I32, builder.gep(I32, resumed, (_i64(1),)), align=4), ConstInt(I32, 0)
     )
     return (
         builder.load(I32, resumed, align=4),
-        builder.select(swapped, common, scratch),
-        builder.select(swapped, scratch, common),
+        builder.select(swapped, _i64(common_bytes), _i64(0)),
     )
 
 
@@ -237,16 +232,17 @@ class Rounds(Struct):
     group: GroupValues
     program: GroupContinuations
     votes: Value
+    common: Value
     frames: Value
     live: Value
     aside: Value
     error: Value
     number: Value
 
-    def run(self, k: int, common: Value, common_next: Value) -> Value:
+    def run(self, k: int, common_at: Value) -> Value:
         """Run continuation `k` for each unfinished lane group; the barrier they reached, or `FINISHED`."""
         if self.program.in_step:
-            return self._run_in_step(k, common, common_next)
+            return self._run_in_step(k, common_at)
         builder, function = self.group.builder, self.group.function
         finished = ConstInt(I32, FINISHED)
         seen = variable(self.group.function, I32)
@@ -260,7 +256,7 @@ class Rounds(Struct):
                 run = function.add_block("run")
                 builder.cond_br(builder.icmp("ne", live, _i64(0)), run, skip)
                 builder.at_end(run)
-            reached, left = self.run_lane_group(k, lanes, live, common, common_next)
+            reached, left = self.run_lane_group(k, lanes, live, common_at)
             builder.store(left, state, align=8)
             check, note = function.add_block("check"), function.add_block("note")
             builder.cond_br(builder.icmp("eq", reached, finished), skip, check)
@@ -280,11 +276,11 @@ class Rounds(Struct):
         return builder.load(I32, seen, align=4)
 
     def run_lane_group(
-        self, k: int, lanes: LaneGroupValues, live: Value, common: Value, common_next: Value
+        self, k: int, lanes: LaneGroupValues, live: Value, common_at: Value
     ) -> tuple[Value, Value]:
         """Run continuation `k` for the live lanes of one lane group: the barrier it has reached, and who is there."""
         builder = self.group.builder
-        arguments = self._arguments(lanes, common, common_next)
+        arguments = self._arguments(lanes, common_at)
         reached = self._call(self.program.parts[k], arguments, live)
         finished = builder.icmp("eq", reached, ConstInt(I32, FINISHED))
         left = builder.select(finished, _i64(0), live)
@@ -292,14 +288,14 @@ class Rounds(Struct):
             return reached, left
         return self._settle(self.program.settle, arguments, live, reached, left)
 
-    def _run_in_step(self, k: int, common: Value, common_next: Value) -> Value:
+    def _run_in_step(self, k: int, common_at: Value) -> Value:
         """The same where all lane groups reach the same barrier, whichever it is."""
         builder, program = self.group.builder, self.program
         seen = variable(self.group.function, I32)
 
         def run(rounds: Rounds) -> None:
             with rounds._lane_groups(k) as lanes:
-                arguments = rounds._arguments(lanes, common, common_next)
+                arguments = rounds._arguments(lanes, common_at)
                 builder.store(rounds._call(program.parts[k], arguments, lanes.lanes), seen, align=4)
 
         row, *others = self.group.local_size
@@ -331,12 +327,12 @@ class Rounds(Struct):
         alike = not any(a.is_used for f in functions for a in WorkItems.of(f).tid[1:])
         return each_lane_group(self.group, program.lanes, program.linear, alike)
 
-    def _arguments(self, lanes: LaneGroupValues, common: Value, common_next: Value) -> list[Value]:
+    def _arguments(self, lanes: LaneGroupValues, common_at: Value) -> list[Value]:
         """What a continuation is called with."""
         builder = self.group.builder
         offset = builder.binary("mul", lanes.index, _i64(self.program.split.frame_bytes))
         frame = builder.gep(I8, self.frames, (offset,))
-        return [*self.group.thread_args(lanes.tid), frame, self.votes, common, common_next]
+        return [*self.group.thread_args(lanes.tid), frame, self.votes, self.common, common_at]
 
     def _call(self, part: LaneContinuation, arguments: Sequence[Value], live: Value) -> Value:
         """Run a continuation for the live lanes."""

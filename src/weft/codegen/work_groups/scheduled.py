@@ -89,7 +89,9 @@ class _Schedule(Struct):
         frames = builder.binary("mul", lane_groups, _i64(program.split.frame_bytes))
         states = builder.gep(I8, scratch, (frames,))
         aside = builder.gep(I8, states, (builder.binary("mul", lane_groups, _i64(GROUP_STATE)),))
-        return cls(program, Rounds(group, program, arena, scratch, states, aside, error, number), states)
+        return cls(
+            program, Rounds(group, program, arena, scratch, scratch, states, aside, error, number), states
+        )
 
     @property
     def builder(self) -> Builder:
@@ -183,7 +185,7 @@ class _Schedule(Struct):
         for k, case in enumerate(cases):
             builder.at_end(case)
             # Nothing is kept for the whole work-group: it has no memory of its own.
-            reached, left = rounds.run_lane_group(k, lanes, live, rounds.frames, rounds.frames)
+            reached, left = rounds.run_lane_group(k, lanes, live, _i64(0))
             assert builder.block is not None
             ends.append((reached, left, builder.block))
             builder.br(behind)

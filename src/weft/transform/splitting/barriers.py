@@ -27,7 +27,7 @@ from weft.ir import Argument, BasicBlock, Function, Instruction, Module, Value
 from weft.ir.cfg_edit import split_block
 from weft.ir.intrinsics import GRID_BARRIER, IntrinsicKind, is_numbered_barrier, kind_of
 from weft.ir.locations import span_of
-from weft.ir.types import pointer
+from weft.ir.types import I64, pointer
 from weft.transform.splitting.continuations import (
     FINISHED,
     FRAME_PARAMETERS,
@@ -141,7 +141,7 @@ class KernelAtBarriers:
         self.lanes = lanes
         self.barriers = barriers_of(kernel)
         for name in FRAME_PARAMETERS:
-            kernel.append_parameter(pointer(), name)
+            kernel.append_parameter(I64 if name == "common.at" else pointer(), name)
         self._resumes = cut_behind(self.barriers)
         lower_arrivals(module, kernel, self._argument("votes"), lanes)
         self._layout = module.layout
@@ -153,10 +153,10 @@ class KernelAtBarriers:
     def _tell_apart(self) -> None:
         """Say that nothing else leads to what is kept, so that loads from shared memory pass the stores to it.
 
-        Of stack objects in the frame the program may have other pointers, which came through memory. What is kept once
-        for the work-group is read in the next round, where the two parameters are exchanged.
+        Of stack objects in the frame the program may have other pointers, which came through memory.
         """
-        self._argument("votes").attributes = ("noalias",)
+        for name in ("votes", "common"):
+            self._argument(name).attributes = ("noalias",)
         if not self._object_bytes:
             self.frame.attributes = ("noalias",)
 
@@ -206,8 +206,8 @@ class KernelAtBarriers:
         numbers = {barrier: n for n, barrier in enumerate(barriers, 1)}
         of_grid = frozenset(n for barrier, n in numbers.items() if barrier.callee_name == GRID_BARRIER)
         builder = ContinuationBuilder(
-            self.module, kernel, numbers, kept, slots, common_slots, remat, self.lanes, not self.arrives_whole,
-            self.waits_for_some,
+            self.module, kernel, numbers, kept, slots, common_slots, common_bytes, remat, self.lanes,
+            not self.arrives_whole, self.waits_for_some,
         )  # fmt: skip
         continuations = [builder.build(0, kernel.entry, [])]
         for number, (resume, values) in enumerate(zip(self._resumes, after, strict=True), 1):

@@ -29,7 +29,7 @@ from weft.transform.ssa_repair import ReachingDefinition, rewrite_uses
 FINISHED = 0
 """What a continuation returns when the lane group has left the kernel."""
 
-FRAME_PARAMETERS = ("frame", "votes", "common", "common.next")
+FRAME_PARAMETERS = ("frame", "votes", "common", "common.at")
 """The parameters that continuations have beside those of the kernel: the lane group's frame, the votes record, and the
 values kept once for the work-group, as the barrier just passed left them and for the next one."""
 
@@ -67,8 +67,9 @@ class ContinuationBuilder(Struct):
         The number of each barrier, from 1.
     kept, slots
         For each barrier the values kept, and where in the frame.
-    common
-        Where values are kept that one thread of the work-group keeps for all.
+    common, common_bytes
+        Where values are kept that one thread of the work-group keeps for all, and the bytes that they take: there are
+        two such places, one behind the other, which are read and written by turns.
     remat
         Computes again what is cheaper so than kept.
     lanes
@@ -85,6 +86,7 @@ class ContinuationBuilder(Struct):
     kept: Sequence[Sequence[Value]]
     slots: Mapping[Value, Slot]
     common: Mapping[Value, Slot]
+    common_bytes: int
     remat: Rematerializer
     lanes: int
     notes_arrivals: bool
@@ -162,14 +164,15 @@ class ContinuationBuilder(Struct):
             return {}
         builder = Builder(entry)
         assert entry.function is not None
-        frame, votes, common, _ = frame_arguments(entry.function)
+        frame, votes, common, at = frame_arguments(entry.function)
+        read = self._moved(builder, common, at)
         resumed: dict[Value, Value] = {}
         known: dict[Value, Value] = {a: arguments[a] for a in self.kernel.args}
         kept = dict.fromkeys(self.kept[number - 1])
         for value in live:
             if value in kept:
                 builder.total = self.lanes > 1
-                where, slot = self._place(value, frame, common)
+                where, slot = self._place(value, frame, read)
                 resumed[value] = restore(builder, value, where, slot, self.lanes)
                 if slot.stride is not None:
                     known[value] = resumed[value]
@@ -198,7 +201,7 @@ class ContinuationBuilder(Struct):
         assert isinstance(copy, Instruction) and copy.block is not None
         function, last = copy.block.function, copy.block
         assert function is not None
-        frame, votes, _, common = frame_arguments(function)
+        frame, votes, common, at = frame_arguments(function)
         builder = Builder(before=copy)
         if self.notes_waits:
             note_wait(builder, copy, votes)
@@ -219,8 +222,12 @@ class ContinuationBuilder(Struct):
         unchanged = (
             {v for v in self.kept[begun - 1] if v not in values and v not in self.numbers} if begun else ()
         )
+        written = common
+        if self.common_bytes:
+            other = builder.binary("sub", ConstInt(I64, self.common_bytes), at, ("nuw", "nsw"))
+            written = self._moved(builder, common, other)
         for value in self.kept[number - 1]:
-            where, slot = self._place(value, frame, common)
+            where, slot = self._place(value, frame, written)
             if where is frame and value in unchanged:
                 continue
             here = values.get(value, value)
@@ -232,6 +239,10 @@ class ContinuationBuilder(Struct):
         copy.erase()
         _end(last, number)
         return number
+
+    def _moved(self, builder: Builder, common: Value, at: Value) -> Value:
+        """One of the two places for what is kept for all, if there is something."""
+        return builder.gep(I8, common, (at,), ("inbounds", "nuw")) if self.common_bytes else common
 
     def _place(self, value: Value, frame: Value, common: Value) -> tuple[Value, Slot]:
         """Where `value` is kept, and in what slot of it."""
