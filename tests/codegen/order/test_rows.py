@@ -219,6 +219,7 @@ def scale(out, a, b):
         out[y, x] = x * math.exp(a / b)
 
 
+@pytest.mark.optimized
 def test_what_all_threads_share_is_computed_before_the_loops_over_them() -> None:
     types = (typeof(np.zeros((1, 1))), typeof(1.0), typeof(1.0))
     lowered, _ = lower(scale, types, CompileOptions(width=8), Timings())
