@@ -7,13 +7,15 @@ such a stride and no neighbours is a group of one.
 
 Loads of a group happen where its first one stands, stores where its last one stands. So no access in between may
 touch the same bytes; that one thread's accesses do not is enough, as two threads' accesses to the same bytes between
-two barriers are a race, which no program may have.
+two barriers are a race, which no program may have. What is asked of a load that joins a group is asked of all stores
+that are made behind the first one, be it that they stand before it and are made with one that stands behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import gcd
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -23,6 +25,9 @@ from weft.codegen.widen.pieces import pieces_by_register, stores_pieces
 from weft.costs.instructions import interleave_cost, memory_cost, pieces_cost
 from weft.ir import BasicBlock, Instruction, Value
 from weft.ir.effects import may_read, may_write
+
+if TYPE_CHECKING:
+    from weft.codegen.widen.own_rows import OwnRow
 
 MAX_UNITS = 16
 """How many units of a stride are worth loading."""
@@ -142,8 +147,10 @@ def find_groups(w: Widening, block: BasicBlock) -> list[AccessGroup]:
         pointer, size = instruction.pointer, _size(w, instruction)
         stores[:] = [g for g in stores if g is joined or not _touches(w, g, pointer, size)]
         if not is_load:
+            # Stores that this one joins are made here, too: behind loads that they stand before.
+            written = [(pointer, size)] if joined is None else _places(joined.group)
             for opened in loads:
-                opened.writes.append((pointer, size))
+                opened.writes += written
         if joined is None:
             opened = _start(w, instruction)
             if opened is not None:
@@ -153,8 +160,28 @@ def find_groups(w: Widening, block: BasicBlock) -> list[AccessGroup]:
     return found
 
 
+def made_with(
+    w: Widening, access: Instruction, rows: Mapping[Instruction, OwnRow]
+) -> tuple[Instruction, ...]:
+    """The accesses that are made with one, itself among them: of its group, or of its row of these.
+
+    Who moves past an access asks of them all. A store that waits for it may stand before where the other begins, and
+    a load that is made with it behind where the other ends.
+    """
+    assert access.block is not None
+    group = w.groups.get(access.block, {}).get(access)
+    if group is not None:
+        return tuple(member.access for member in group.members)
+    row = rows.get(access)
+    return (access,) if row is None else row.accesses
+
+
 def _size(w: Widening, access: Instruction) -> int:
     return w.module.layout.store_size(access.accessed_type)
+
+
+def _places(group: AccessGroup) -> list[tuple[Value, int]]:
+    return [(m.access.pointer, m.size) for m in group.members]
 
 
 def _touches(w: Widening, opened: _Open, pointer: Value, size: int) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from weft.codegen.widen.access_groups import constant_stride
+from weft.codegen.widen.access_groups import constant_stride, made_with
 from weft.codegen.widen.bit_permutation import bit_permutation, count_shuffles, permute_registers
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.covered import Covering, covering_of, pick
@@ -287,7 +287,9 @@ def forget_pieces(w: Widening, instruction: Instruction) -> None:
     if not w.pieces.values or not may_write(instruction):
         return
     if instruction.is_plain_access:
-        size = w.module.layout.store_size(instruction.accessed_type)
-        w.pieces.writes.append((instruction.pointer, size))
+        assert instruction.block is not None
+        # Those that waited for it are made here.
+        waiting = made_with(w, instruction, w.own_rows.get(instruction.block, {}))
+        w.pieces.writes += [(s.pointer, w.module.layout.store_size(s.accessed_type)) for s in waiting]
     else:
         w.pieces.values.clear()

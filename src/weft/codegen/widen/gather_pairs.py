@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from weft.codegen.widen.access_groups import MAX_OPEN
+from weft.codegen.widen.access_groups import MAX_OPEN, made_with
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.gathers import gather
@@ -52,7 +52,8 @@ def find_pairs(
                 _pair_up(w, loads, writes, found)
                 loads, writes = [], []
         elif instruction.op == "store":
-            writes.append((instruction.pointer, w.module.layout.store_size(instruction.accessed_type)))
+            waiting = made_with(w, instruction, w.own_rows.get(block, {}))
+            writes += [(s.pointer, w.module.layout.store_size(s.accessed_type)) for s in waiting]
         elif _may_be_paired(w, instruction) and is_single(instruction):
             loads.append(_Load(instruction, len(loads), len(writes)))
     _pair_up(w, loads, writes, found)

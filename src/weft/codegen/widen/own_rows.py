@@ -13,11 +13,11 @@ themselves are touched, which is so where all lanes are active.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from weft.codegen.widen.access_groups import MAX_OPEN
+from weft.codegen.widen.access_groups import MAX_OPEN, made_with
 from weft.codegen.widen.accesses import under_the_mask
 from weft.codegen.widen.context import Widening
 from weft.codegen.widen.runs import lane_value
@@ -80,14 +80,18 @@ def find_own_rows(
                 continue
             order = sorted(members, key=numbers.__getitem__)
             between = accesses[numbers[order[0]] : numbers[order[-1]]]
-            if len(between) <= len(members) + MAX_OPEN and _may_be_together(w, members, between, size):
+            if len(between) <= len(members) + MAX_OPEN and _may_be_together(w, members, between, size, found):
                 made = OwnRow(tuple(members), order[0] if some.op == "load" else order[-1])
                 found.update(dict.fromkeys(members, made))
     return found
 
 
 def _may_be_together(
-    w: Widening, row: Sequence[Instruction], between: Sequence[Instruction], size: int
+    w: Widening,
+    row: Sequence[Instruction],
+    between: Sequence[Instruction],
+    size: int,
+    found: Mapping[Instruction, OwnRow],
 ) -> bool:
     """Whether no access between those of a row touches the same bytes, where one of both writes."""
     stores, members = row[0].op == "store", set(row)
@@ -96,9 +100,10 @@ def _may_be_together(
             continue
         if not other.is_plain_access:
             return False
-        bytes = w.module.layout.store_size(other.accessed_type)
-        if any(w.addresses.may_overlap(access.pointer, size, other.pointer, bytes) for access in row):
-            return False
+        for each in made_with(w, other, found):
+            bytes = w.module.layout.store_size(each.accessed_type)
+            if any(w.addresses.may_overlap(access.pointer, size, each.pointer, bytes) for access in row):
+                return False
     return True
 
 
