@@ -8,7 +8,7 @@ innermost loop, and comes to its body or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from weft.analysis.loops.parallel_loops import Obstacle, ParallelLoop, parallel_loop
 from weft.analysis.loops.parallel_nests import is_near_throughout
@@ -55,7 +55,7 @@ def rectangular_nest(
         inner = parallel_loop(
             function, view, direct[0], layout, promised=promised(direct[0]), reassociate=only_promised
         )
-        obstacle = inner if isinstance(inner, Obstacle) else _why_apart(levels[-1], inner)
+        obstacle = inner if isinstance(inner, Obstacle) else _why_apart(levels, inner)
         if isinstance(inner, Obstacle) or obstacle is not None:
             if len(levels) > 1:
                 # The loop inside stays one of the body.
@@ -73,9 +73,11 @@ def rectangular_nest(
     return tuple(levels)
 
 
-def _why_apart(outer: ParallelLoop, inner: ParallelLoop) -> Obstacle | None:
-    """Why two loops cannot be vectorized together; None if they can."""
-    around, own = set(outer.loop.blocks), set(inner.loop.blocks)
+def _why_apart(levels: Sequence[ParallelLoop], inner: ParallelLoop) -> Obstacle | None:
+    """Why a loop cannot be vectorized together with those around it; None if it can."""
+    outer, own = levels[-1], set(inner.loop.blocks)
+    # What it counts to may be computed in the outermost one, before the next one.
+    around = set(levels[0].loop.blocks)
     if any(_is_in(v, around) for v in (inner.loop.counter.start, inner.loop.bound)):
         return Obstacle(
             "how often the inner loop runs depends on the outer one", inner.loop.exiting.terminator
