@@ -152,8 +152,11 @@ def test_few_iterations_run_on_the_array(level) -> None:
         compare(factor, matrices((count, 8, 8), "float32"))
 
 
-def drawn_rounds(rng: random.Random) -> tuple[str, int, int]:
-    """A function that goes over matrices in rounds; lines and columns that it needs."""
+def drawn_rounds(rng: random.Random) -> tuple[str, int, int, int]:
+    """A function that goes over matrices in rounds; lines and columns that it needs, and how matrices lie in the array.
+
+    They are side by side (0), line by line (1), or the second ones of an array of four dimensions (2).
+    """
     lines, columns, rounds = rng.randint(3, 9), rng.randint(3, 9), rng.randint(2, 5)
     line = rng.choice(("i", "i", f"{lines - 1} - i", f"(i + r) % {lines}", f"min(i + 1, {lines - 1})", "r"))
     column = rng.choice(("j", "j", f"{columns - 1} - j", f"(j + r) % {columns}", "max(j - 1, 0)", "0"))
@@ -161,17 +164,19 @@ def drawn_rounds(rng: random.Random) -> tuple[str, int, int]:
     end = rng.choice((f"{columns}", f"{columns - 1}", f"min(i + 1, {columns})"))
     what = rng.choice(("{a} + {b}", "{a} - 2 * {b}", "max({a}, {b})", "{b}", "{a} * 3 + c[n]"))
     number, first = rng.choice((("n", ""), ("n", "2, "), ("n + 1", ""), ("n + 1", "1, ")))
-    changed, read = f"a[{number}, i, j]", f"a[{number}, {line}, {column}]"
+    lie = rng.choice((0, 0, 0, 1, 2, 2))
+    form = ("a[{n}, {i}, {j}]", "a[{i}, {n}, {j}]", "a[1, {n}, {i}, {j}]")[lie]
+    changed, read = form.format(n=number, i="i", j="j"), form.format(n=number, i=line, j=column)
     text = f"""from weft import prange
 
 def drawn(a, c):
-    for n in prange({first}a.shape[0] - 1):
+    for n in prange({first}c.shape[0] - 1):
         for r in range({min(rounds, lines)}):
             for i in range({begin}, {lines}):
                 for j in range({end}):
                     {changed} = {what.format(a=changed, b=read)}
 """
-    return text, lines, columns
+    return text, lines, columns, lie
 
 
 @pytest.mark.skipif(not LEVELS, reason="levels are those of x86-64")
@@ -180,7 +185,7 @@ def test_drawn_rounds_are_those_of_python(seed, monkeypatch) -> None:
     rng = random.Random(f"matrices {seed}")
     monkeypatch.setenv("WEFT_CACHE", "0")
     monkeypatch.setenv("WEFT_CPU", rng.choice(LEVELS))
-    text, lines, columns = drawn_rounds(rng)
+    text, lines, columns, lie = drawn_rounds(rng)
     made = functions(text, f"<matrices {seed}>")["drawn"]
     shape = (rng.choice((5, 40, 67)), lines + rng.choice((0, 0, 2)), columns + rng.choice((0, 0, 3)))
     array = (
@@ -189,6 +194,10 @@ def test_drawn_rounds_are_those_of_python(seed, monkeypatch) -> None:
         .astype(rng.choice(("int32", "int64", "float32", "int16")))
     )
     c = np.arange(shape[0]).astype(array.dtype)
+    if lie == 1:
+        array = np.ascontiguousarray(array.swapaxes(0, 1))
+    elif lie == 2:
+        array = np.stack([array, array, array])
     got, wanted = array.copy(), array.copy()
     weft.jit(made)(got, c)
     with np.errstate(all="ignore"):
