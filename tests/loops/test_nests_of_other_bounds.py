@@ -10,7 +10,7 @@ from weft import prange
 
 def filled(a):
     for n in prange(3, a.shape[0] // 15):
-        for r in range(8):
+        for _ in range(8):
             for i in range(3):
                 for j in range(n % 3):
                     a[(n - 1) * 15 + i * 5 + j] = 3
