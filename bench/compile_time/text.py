@@ -81,7 +81,7 @@ class Text:
 
     def atomic_add(self, place: str, value: str) -> None:
         if self.is_c:
-            self.line(f"atomic_add({place.replace('[', ' + ').replace(']', '')}, {value});")
+            self.line(f"atomic_add(&{place}, {value});")
         else:
             array, index = place.removesuffix("]").split("[", 1)
             self.line(f"cuda.atomic.add({array}, {index}, {value})")

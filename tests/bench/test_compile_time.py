@@ -17,6 +17,13 @@ def test_programs_compile(name, monkeypatch) -> None:
     DOORS["barriers" if name in KERNELS else "kernel"](family, 8)
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_compile_as_opencl_c(name, monkeypatch) -> None:
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv("WEFT_CACHE", "0")
+    DOORS["opencl"](KERNELS[name], 4)
+
+
 @pytest.mark.parametrize(
     ("door", "name", "size", "calls"),
     [

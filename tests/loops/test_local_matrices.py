@@ -119,6 +119,13 @@ def test_matrices_are_those_of_python(level, type, function) -> None:
     compare(function, matrices((67, side, side), type))
 
 
+def test_the_remark_says_what_lines_have_to_have(level) -> None:
+    compiled = weft.jit(shortest)
+    compiled(matrices((40, 12, 12), "float32"))
+    (said,) = {r.message for r in compiled.remarks if COPIED in r.message}
+    assert "a matrix of its own" in said and said.endswith("if its lines have 12 elements")
+
+
 def test_arrays_may_have_more_lines_and_longer_ones(level) -> None:
     """More lines stay outside of the copy; where lines are longer, iterations run on the array."""
     for shape in ((67, 9, 8), (67, 8, 9), (67, 13, 12), (67, 12, 16)):

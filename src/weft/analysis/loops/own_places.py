@@ -42,6 +42,11 @@ class Pitch(Struct, frozen=True):
     extent: Argument | None = None
     length: Argument | None = None
 
+    @property
+    def is_of_matrices(self) -> bool:
+        """Whether rows are matrices, whose lines have a known length."""
+        return self.extent is not None and self.times > 1
+
     def build(self, builder: Builder) -> Value:
         """The number of elements."""
         assert self.length is None

@@ -20,9 +20,7 @@ side by side, where they gather and scatter in the array. What is said of a row 
 * Nothing else that the loop accesses may be in the array: other arrays are tested to lie apart. No iteration may end
   otherwise than by going on to the next one: no call, no barrier.
 
-A copy pays where columns are the same for all iterations of the loop, so that lanes access their copies at one place,
-where the row is accessed several times, and where it is accessed at several columns in one iteration: other loops along
-rows are LLVM's.
+Whether a copy pays is asked of `weft.analysis.loops.row_uses`.
 
 Facts are about a function in canonical form, without predicates.
 """
@@ -174,14 +172,11 @@ class _Finder:
     """Looks for the rows of one loop."""
 
     __slots__ = (
-        "_counted",
         "_found",
         "_function",
-        "_loop",
         "_places",
         "_ranges",
         "_uses",
-        "_view",
     )
 
     def __init__(
@@ -193,8 +188,7 @@ class _Finder:
         accesses: Sequence[Instruction],
         ranges: Ranges,
     ) -> None:
-        self._function, self._view, self._loop, self._counted = function, view, loop, counted
-        self._ranges = ranges
+        self._function, self._ranges = function, ranges
         self._uses = RowUses(view, loop, ranges)
         self._places = OwnPlaces(function, counted.counter.phi, set(counted.blocks))
         self._found = [(access, locate(access.pointer, function.layout)) for access in accesses]
@@ -235,8 +229,7 @@ class _Finder:
         if length is None:
             return None
         others = self._others(base, arrays)
-        in_matrix = pitch.extent is not None and pitch.times > 1
-        if others is None or not self._uses.pay(accesses, length if in_matrix else None):
+        if others is None or not self._uses.pay(accesses, length if pitch.is_of_matrices else None):
             return None
         known = None if line is None or first.pitch.length is None else (first.pitch.length, line)
         return RowInPlace(

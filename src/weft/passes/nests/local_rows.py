@@ -102,11 +102,14 @@ def _copy(
     seen |= {header, copies[header]}
     copy_own_rows(function, found)
     close_loops(function)
+    row = found.rows[0]
+    what = "matrix" if row.pitch.is_of_matrices else "row"
     whole = any(row.is_whole for row in found.rows)
-    fits = f", if it has no more than {found.rows[0].length} elements" if whole else ""
+    fits = f", if it has no more than {row.length} elements" if whole else ""
+    fits += "" if row.line is None else f", if its lines have {row.line[1]} elements"
     unit.remarks.add(
         RemarkKind.TRANSFORM,
-        f"each iteration changes a row of its own here again and again: it works on a copy of it{fits}",
+        f"each iteration changes a {what} of its own here again and again: it works on a copy of it{fits}",
         span,
         pass_name=LOCAL_ROWS.name,
     )

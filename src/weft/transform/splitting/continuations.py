@@ -30,8 +30,8 @@ FINISHED = 0
 """What a continuation returns when the lane group has left the kernel."""
 
 FRAME_PARAMETERS = ("frame", "votes", "common", "common.at")
-"""The parameters that continuations have beside those of the kernel: the lane group's frame, the votes record, and the
-values kept once for the work-group, as the barrier just passed left them and for the next one."""
+"""The parameters that continuations have beside those of the kernel: the lane group's frame, the votes record, where
+values are kept once for the work-group, in two places, and which of these the barrier just passed has left."""
 
 VOTED, ARRIVED = 4, 8
 """Byte offsets in the record that `votes` points to: i32 the running sum of the barrier's votes, i32 the sum at the
